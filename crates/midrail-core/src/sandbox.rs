@@ -166,6 +166,9 @@ pub struct SandboxGrant {
     pub time: String,
 }
 
+/// The most bytes of a command line that is contained.
+const MAX_LINE: usize = 24 * 1024;
+
 /// The slice with the sandbox of a contained call.
 pub fn sandbox_key(id: &str) -> String {
     [SHARED_PREFIX, "sandbox/", id].concat()
@@ -194,7 +197,8 @@ impl SandboxLauncher {
     /// Whether the arguments of a call have a command that can run in a sandbox.
     pub(crate) fn fits(&self, args: &Map<String, Value>) -> bool {
         match args.get(&self.argument) {
-            Some(Value::String(_)) => true,
+            // A longer one would not fit into the arguments of a process.
+            Some(Value::String(line)) => line.len() <= MAX_LINE,
             Some(Value::Array(words)) => !words.is_empty() && words.iter().all(Value::is_string),
             _ => false,
         }

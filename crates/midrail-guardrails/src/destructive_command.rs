@@ -11,7 +11,6 @@ use crate::shared::file_access::{agent_scripts_and, project_scripts};
 use crate::shared::file_paths::{is_below, is_generated, is_inside, is_temporary};
 use crate::shared::git::expanded_commands;
 use crate::shared::objections::all;
-use crate::shared::opaque::unseen_code;
 use crate::shared::own_files::{self, is_created, is_own};
 use crate::shared::settings::{Folder, Pattern, any_matches};
 use crate::shared::text::{capitalize, first_names};
@@ -232,22 +231,20 @@ impl DestructiveCommand {
     /// The verdict on code that was not seen.
     fn contained(&self, context: &Context<'_>, action: &Action) -> Result<Verdict, Missing> {
         // A program that is installed and that Midrail does not know is no code of the project.
-        let is_project_code = |part: &OpaqueCode| part.kind != OpaqueKind::Program;
-        if action.command.is_none() || !action.opaque.iter().any(is_project_code) {
+        let mut unseen = action.opaque.iter().filter(|part| part.kind != OpaqueKind::Program);
+        let Some(first) = unseen.next().filter(|_| action.command.is_some()) else {
+            return Ok(Verdict::allow());
+        };
+        if !self.contains(context)? {
             return Ok(Verdict::allow());
         }
-        // Request all facts before the first one is missing, so that they are fetched together.
-        let (is_contained, unseen) = (self.contains(context), unseen_code(context, action));
-        if !is_contained? {
-            return Ok(Verdict::allow());
-        }
-        let mut unseen = unseen?;
-        unseen.retain(|part| is_project_code(part));
-        let Some(first) = unseen.first() else { return Ok(Verdict::allow()) };
-        let installs: Vec<_> = unseen.iter().filter(|part| part.kind == OpaqueKind::Install).collect();
-        let is_install =
-            |part: &&OpaqueCode| installs.iter().any(|it| (it.start, it.end) == (part.start, part.end));
-        let name = if unseen.iter().all(is_install) { INSTALL_BOX } else { DEFAULT_BOX };
+        let is_install = |part: &OpaqueCode| {
+            // `npm install` runs scripts of this file.
+            let is_manifest = part.kind == OpaqueKind::Script && part.what.ends_with("package.json");
+            part.kind == OpaqueKind::Install || is_manifest
+        };
+        let only_installs = first.kind == OpaqueKind::Install && unseen.all(is_install);
+        let name = if only_installs { INSTALL_BOX } else { DEFAULT_BOX };
         let why = match first.kind {
             OpaqueKind::Dynamic | OpaqueKind::Program => "what it runs is not known",
             OpaqueKind::Script => "it runs code of a file",

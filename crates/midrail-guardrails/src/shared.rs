@@ -23,7 +23,6 @@ pub(crate) mod mcp_pins;
 pub(crate) mod missing_classifier;
 pub(crate) mod objections;
 pub(crate) mod one_or_many;
-pub(crate) mod opaque;
 pub(crate) mod outcome;
 pub(crate) mod overridden_facts;
 pub(crate) mod own_files;

@@ -119,8 +119,11 @@ const PLACES: &[(&str, &str)] = &[
 
 /// What runs later without being asked for, and settings of agents, below the project.
 const PROTECTED: &[&str] = &[
+    ".circleci",
     ".claude",
+    ".clinerules",
     ".codex",
+    ".continue",
     ".cursor",
     ".devcontainer",
     ".envrc",
@@ -128,11 +131,19 @@ const PROTECTED: &[&str] = &[
     ".github",
     ".gitmodules",
     ".husky",
+    ".gitlab-ci.yml",
     ".idea",
+    ".kiro",
+    ".lefthook.yml",
     ".mcp.json",
     ".midrail",
     ".opencode",
+    ".pre-commit-config.yaml",
+    ".roo",
     ".vscode",
+    ".windsurf",
+    ".zed",
+    "lefthook.yml",
     "opencode.json",
     "opencode.jsonc",
 ];
@@ -171,13 +182,13 @@ impl Folders {
         let path = env::var_os("PATH").unwrap_or_default();
         folders.read.extend(env::split_paths(&path).filter(|folder| is_for_programs(folder, home)));
         folders.write.push(root.to_owned());
-        folders.write.push(env::temp_dir());
+        folders.write.push(temporary(root, home));
         folders.write.extend(in_home(home, CACHES));
         folders.hidden.extend(SYSTEM_SECRETS.iter().map(PathBuf::from));
         folders.protected.extend(PROTECTED.iter().map(|name| root.join(name)));
         folders.add_git(root);
         folders.search(root, is_secret);
-        folders.hide_sockets(&env::temp_dir());
+        folders.hide_sockets(&temporary(root, home));
         folders
     }
 
@@ -186,6 +197,12 @@ impl Folders {
         let git = root.join(".git");
         if git.is_dir() {
             self.protected.extend(GIT_PROTECTED.iter().map(|name| git.join(name)));
+            for folder in ["modules", "worktrees"] {
+                let inner = fs::read_dir(git.join(folder)).into_iter().flatten().flatten();
+                let inner =
+                    inner.flat_map(|entry| GIT_PROTECTED.iter().map(move |name| entry.path().join(name)));
+                self.protected.extend(inner);
+            }
             return;
         }
         self.protected.push(git.clone());
@@ -247,11 +264,30 @@ fn in_home(home: &Path, names: &[&str]) -> Vec<PathBuf> {
         let moved = PLACES.iter().find_map(|(variable, usual)| {
             let rest = Path::new(name).strip_prefix(usual).ok()?;
             let folder = PathBuf::from(env::var_os(variable)?);
-            folder.is_absolute().then(|| folder.join(rest))
+            may_be_cache(&folder, home).then(|| folder.join(rest))
         });
         moved.unwrap_or_else(|| home.join(name))
     };
     names.iter().map(place).collect()
+}
+
+/// The temporary folder. One that a variable moves into the home is not used.
+fn temporary(root: &Path, home: &Path) -> PathBuf {
+    let folder = env::temp_dir();
+    let real = folder.canonicalize().unwrap_or_else(|_| folder.clone());
+    let is_in_home = real.starts_with(home) && !real.starts_with(root);
+    if is_in_home { PathBuf::from("/tmp") } else { folder }
+}
+
+/// Whether a folder that a variable names can be one of tools or a cache: it holds neither the home nor other settings of the user.
+fn may_be_cache(folder: &Path, home: &Path) -> bool {
+    let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let is_above = home.starts_with(&real);
+    let Ok(below) = real.strip_prefix(home) else { return folder.is_absolute() && !is_above };
+    let first = |path: &Path| path.components().next().map(|part| part.as_os_str().to_owned());
+    let is_hidden = first(below).is_some_and(|name| name.to_string_lossy().starts_with('.'));
+    let is_of_tools = || TOOLS.iter().chain(CACHES).any(|known| first(Path::new(known)) == first(below));
+    folder.is_absolute() && !is_above && (!is_hidden || is_of_tools())
 }
 
 /// Whether a folder of `PATH` holds programs alone: it is outside the home, or named for them.

@@ -12,6 +12,9 @@ use crate::error::SandboxError;
 const MAX_ENTRIES: usize = 20_000;
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
+/// The most changes of one file that are kept next to it.
+const MAX_ASIDE: usize = 1_000;
+
 /// What was at a path.
 #[derive(Debug, PartialEq, Eq)]
 enum Entry {
@@ -60,7 +63,7 @@ impl Snapshot {
     pub(crate) fn restore(&self) -> Result<Vec<PathBuf>, SandboxError> {
         let mut restored = Vec::new();
         for root in &self.roots {
-            self.restore_path(root, &mut restored)
+            self.restore_path(root, &Aside::of(root), &mut restored)
                 .map_err(|error| SandboxError::Protect(format!("{}: {error}", root.display())))?;
         }
         restored.sort();
@@ -68,7 +71,7 @@ impl Snapshot {
         Ok(restored)
     }
 
-    fn restore_path(&self, path: &Path, restored: &mut Vec<PathBuf>) -> io::Result<()> {
+    fn restore_path(&self, path: &Path, aside: &Aside<'_>, restored: &mut Vec<PathBuf>) -> io::Result<()> {
         if let Some(link) = link_above(path) {
             // A folder above was exchanged for a link: what it leads to is not ours to change.
             fs::remove_file(&link)?;
@@ -86,13 +89,13 @@ impl Snapshot {
         if before != now.as_ref() {
             restored.push(path.to_owned());
             match before {
-                None => remove(path)?,
-                Some(entry) => write(path, entry, now.as_ref())?,
+                None => aside.take(path)?,
+                Some(entry) => write(path, entry, now.as_ref(), aside)?,
             }
         }
         if let Some(Entry::Folder { names, .. }) = before {
             for name in names {
-                self.restore_path(&path.join(name), restored)?;
+                self.restore_path(&path.join(name), aside, restored)?;
             }
         }
         Ok(())
@@ -133,20 +136,53 @@ fn read(path: &Path, bytes: &mut u64) -> io::Result<Option<Entry>> {
     Ok(Some(entry))
 }
 
+/// A place next to a protected path for what is found there: another program than the command may have made it, and nobody may lose it.
+struct Aside<'p> {
+    root: &'p Path,
+    place: PathBuf,
+}
+
+impl<'p> Aside<'p> {
+    fn of(root: &'p Path) -> Self {
+        let name = root.file_name().unwrap_or_default().to_owned();
+        let numbered = |number: usize| {
+            let mut name = name.clone();
+            name.push(format!(".sandbox-{number}"));
+            root.with_file_name(name)
+        };
+        let is_free = |place: &PathBuf| fs::symlink_metadata(place).is_err();
+        let place = (1..MAX_ASIDE).map(numbered).find(is_free).unwrap_or_else(|| numbered(MAX_ASIDE));
+        Aside { root, place }
+    }
+
+    /// Moves what is at the protected path, or below it, to that place.
+    fn take(&self, path: &Path) -> io::Result<()> {
+        let below = path.strip_prefix(self.root).unwrap_or(Path::new(""));
+        let to = if below.as_os_str().is_empty() { self.place.clone() } else { self.place.join(below) };
+        let is_gone =
+            |error: io::Error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
+        if fs::symlink_metadata(path).is_err_and(is_gone) {
+            return Ok(());
+        }
+        create_folders(to.parent())?;
+        fs::rename(path, to)
+    }
+}
+
 /// Puts an entry where another or nothing is.
-fn write(path: &Path, entry: &Entry, now: Option<&Entry>) -> io::Result<()> {
+fn write(path: &Path, entry: &Entry, now: Option<&Entry>, aside: &Aside<'_>) -> io::Result<()> {
     match (entry, now) {
         (Entry::Folder { mode, names }, Some(Entry::Folder { names: found, .. })) => {
             fs::set_permissions(path, Permissions::from_mode(*mode))?;
             for name in found.iter().filter(|name| !names.contains(name)) {
-                remove(&path.join(name))?;
+                aside.take(&path.join(name))?;
             }
             Ok(())
         }
         // A socket that another process made anew cannot be restored, and holds nothing.
         (Entry::Special(_), _) => Ok(()),
         (entry, _) => {
-            remove(path)?;
+            aside.take(path)?;
             create_folders(path.parent())?;
             match entry {
                 Entry::File { mode, content } => {
@@ -243,6 +279,22 @@ mod tests {
             assert_eq!(fs::read_dir(root.join(".git/hooks")).unwrap().count(), 1, "change {at}");
             assert!(!root.join(".midrail").exists(), "change {at}");
         }
+    }
+
+    #[test]
+    fn what_appeared_is_kept_next_to_it() {
+        let (_dir, root) = world();
+        let snapshot = protect(&root);
+        fs::create_dir_all(root.join(".midrail/packs")).unwrap();
+        fs::write(root.join(".midrail/packs/a"), "of another program").unwrap();
+        fs::write(root.join(".git/hooks/pre-push"), "of another program").unwrap();
+        snapshot.restore().unwrap();
+        for kept in [".midrail.sandbox-1/packs/a", ".git/hooks.sandbox-1/pre-push"] {
+            assert_eq!(fs::read_to_string(root.join(kept)).unwrap(), "of another program", "{kept}");
+        }
+        fs::create_dir_all(root.join(".midrail")).unwrap();
+        snapshot.restore().unwrap();
+        assert!(root.join(".midrail.sandbox-2").is_dir());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use midrail::core::{SandboxBackground, SandboxGrant, SandboxNetwork};
@@ -58,7 +58,7 @@ pub(crate) struct Args {
     #[arg(long)]
     no_mounts: bool,
     /// Use the sandbox that a decision granted for exactly this command
-    #[arg(id = "box", long = "box", value_name = "ID", conflicts_with_all = ["network", "read", "write", "keep", "timeout", "until"])]
+    #[arg(id = "box", long = "box", value_name = "ID", conflicts_with_all = ["network", "read", "write", "keep", "timeout", "until", "no_mounts"])]
     granted: Option<String>,
     #[command(flatten)]
     store: StoreArgs,
@@ -180,13 +180,25 @@ fn sandbox(permits: &Permits, mounts: bool) -> CliResult<(Sandbox, Folders)> {
     let home = env::home_dir().filter(|home| home.is_absolute());
     let home = home.ok_or_else(|| CliError::new("cannot find the home folder: `HOME` is not set"))?;
     let root = match &permits.root {
-        Some(root) => root.canonicalize().map_err(|error| {
-            CliError::new(format!("cannot use the folder of the session {}: {error}", quoted(root)))
-        })?,
+        Some(root) => {
+            let root = root.canonicalize().map_err(|error| {
+                CliError::new(format!("cannot use the folder of the session {}: {error}", quoted(root)))
+            })?;
+            project_root(&root, &home)
+        }
         None => project_root(&dir, &home),
     };
+    if !dir.starts_with(&root) {
+        let message = format!("{} is outside of the session's folder {}", quoted(&dir), quoted(&root));
+        return Err(CliError::new(message).help("run the command in the folder of the session"));
+    }
     if home.starts_with(&root) {
         let message = format!("{} contains your home, so a sandbox would protect nothing", quoted(&root));
+        return Err(CliError::new(message).help("run the command in the folder of a project"));
+    }
+    let is_hidden = |part: Component<'_>| part.as_os_str().to_string_lossy().starts_with('.');
+    if root.strip_prefix(&home).is_ok_and(|below| below.components().next().is_some_and(is_hidden)) {
+        let message = format!("{} holds settings of your home, and no project", quoted(&root));
         return Err(CliError::new(message).help("run the command in the folder of a project"));
     }
     let names = SensitiveFile::default();
@@ -326,7 +338,7 @@ fn advise(report: &Report, folders: &Folders, args: &Args, output: &mut Output) 
     let here = env::current_dir().unwrap_or_default();
     for path in &report.restored {
         let name = quoted(path.strip_prefix(&here).unwrap_or(path));
-        lines.push(format!("midrail: restored {name}: commands in the sandbox cannot change it"));
+        lines.push(format!("midrail: restored {name}: commands in the sandbox cannot change it; what it was changed to is next to it"));
     }
     if report.network_refused {
         let advice = match args.granted {

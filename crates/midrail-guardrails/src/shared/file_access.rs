@@ -129,39 +129,12 @@ pub(crate) fn agent_scripts_and<'a>(
     action: &'a Action,
     hooks: &'a [String],
 ) -> Result<Vec<(&'a str, &'a Action)>, Missing> {
-    let own = own_scripts(context, action, hooks)?;
-    Ok(own.into_iter().map(|ReadScripts { name, does, files: _ }| (name, does)).collect())
-}
-
-/// Scripts that were read, and what they do together.
-pub(crate) struct ReadScripts<'a> {
-    /// The first of them, as the action names it.
-    pub(crate) name: &'a str,
-    pub(crate) does: &'a Action,
-    pub(crate) files: Vec<ScriptSource>,
-}
-
-fn own_scripts<'a>(
-    context: &Context<'a>,
-    action: &'a Action,
-    hooks: &'a [String],
-) -> Result<Vec<ReadScripts<'a>>, Missing> {
     let own = own_files(context, action, hooks)?;
     let mut starts: Vec<Vec<(&'a str, ScriptSource)>> = own.iter().map(|file| vec![file.clone()]).collect();
     if own.len() > 1 {
         starts.push(own);
     }
     all(starts.into_iter().map(|files| follow(context, files)))
-}
-
-/// All scripts that an action runs and that are read: those of the agent and those of the project.
-pub(crate) fn read_scripts<'a>(
-    context: &Context<'a>,
-    action: &'a Action,
-) -> Result<Vec<ReadScripts<'a>>, Missing> {
-    let mut read = own_scripts(context, action, &action.hooks)?;
-    read.extend(read_project_scripts(context, action)?);
-    Ok(read)
 }
 
 /// Maximum number of scripts of the project per action, including scripts that run scripts.
@@ -179,21 +152,13 @@ pub(crate) fn project_scripts<'a>(
     context: &Context<'a>,
     action: &'a Action,
 ) -> Result<Option<(&'a str, &'a Action)>, Missing> {
-    Ok(read_project_scripts(context, action)?.map(|read| (read.name, read.does)))
-}
-
-fn read_project_scripts<'a>(
-    context: &Context<'a>,
-    action: &'a Action,
-) -> Result<Option<ReadScripts<'a>>, Missing> {
     let mut held = project_files(context, action, &BTreeSet::new())?;
     let Some(name) = held.first().map(|(name, _)| *name) else { return Ok(None) };
     let mut does = action;
-    let mut files = Vec::new();
     for _ in 0..MAX_FOLLOWED {
-        files = held.iter().map(|(_, held)| held.clone()).collect::<Vec<ScriptSource>>();
+        let files: Vec<ScriptSource> = held.iter().map(|(_, held)| held.clone()).collect();
         does = context.script(&files)?;
-        let known: BTreeSet<String> = files.iter().map(|held| held.place.clone()).collect();
+        let known: BTreeSet<String> = files.into_iter().map(|held| held.place).collect();
         let mut further = project_files(context, does, &known)?;
         further.extend(
             own_files(context, does, &[])?.into_iter().filter(|(_, own)| !known.contains(&own.place)),
@@ -204,7 +169,7 @@ fn read_project_scripts<'a>(
         held.extend(further);
         held.truncate(MAX_PROJECT_SCRIPTS);
     }
-    Ok(Some(ReadScripts { name, does, files }))
+    Ok(Some((name, does)))
 }
 
 /// The scripts of an action that are in the project and were neither written nor downloaded in this session.
@@ -246,7 +211,7 @@ fn project_files<'a>(
 fn follow<'a>(
     context: &Context<'a>,
     files: Vec<(&'a str, ScriptSource)>,
-) -> Result<ReadScripts<'a>, Missing> {
+) -> Result<(&'a str, &'a Action), Missing> {
     let name = files.first().map_or("", |(name, _)| *name);
     let mut held: Vec<ScriptSource> = files.into_iter().map(|(_, held)| held).collect();
     loop {
@@ -258,7 +223,7 @@ fn follow<'a>(
             further.into_iter().map(|(_, held)| held).filter(|held| known.insert(held.place.clone())),
         );
         if held.len() == before {
-            return Ok(ReadScripts { name, does, files: held });
+            return Ok((name, does));
         }
         if held.len() > MAX_SCRIPTS {
             return Err(Missing("the action runs too many scripts".to_owned()));

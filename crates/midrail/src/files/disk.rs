@@ -215,12 +215,18 @@ fn script(path: &Path) -> io::Result<Option<(String, bool)>> {
     }
     let mut content = Vec::new();
     File::open(path)?.take(MAX_SCRIPT).read_to_end(&mut content)?;
-    if PROGRAMS.iter().any(|magic| content.starts_with(magic)) {
+    if is_machine_code(&content) {
         return Ok(None);
     }
     // Shells pass over such bytes.
     content.retain(|byte| *byte != 0);
     Ok(Some((String::from_utf8_lossy(&content).into_owned(), metadata.len() > MAX_SCRIPT)))
+}
+
+/// Whether a file is machine code. A script can begin with the same letters, but shells refuse one with a NUL in its first line.
+fn is_machine_code(content: &[u8]) -> bool {
+    let head = content.get(..64).unwrap_or(content);
+    PROGRAMS.iter().any(|magic| content.starts_with(magic)) && head.contains(&0)
 }
 
 /// How files in machine code begin.
@@ -233,6 +239,16 @@ mod tests {
 
     fn place(root: &Path, path: &str) -> String {
         super::place(root, Some(&root.to_string_lossy()), path)
+    }
+
+    #[test]
+    fn scripts_that_begin_as_machine_code_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.sh");
+        for (content, is_read) in [(&b"MZ=1\nrm -rf ~\n"[..], true), (b"\x7fELF\x02\x01\x01\0\0\0", false)] {
+            fs::write(&path, content).unwrap();
+            assert_eq!(script(&path).unwrap().is_some(), is_read, "{content:?}");
+        }
     }
 
     #[test]

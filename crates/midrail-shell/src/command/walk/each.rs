@@ -188,7 +188,9 @@ impl Walk {
         }
         for part in find_parts(args) {
             let FindPart::Run(_, command) = part else { continue };
-            self.analysis.has_unknown_programs |= is_found_program(command);
+            if is_found_program(command) {
+                self.may_start("find");
+            }
             // What `find` hands to a program directly is judged with `find` itself, which knows its tests.
             if !command.first().is_some_and(|first| runs_others(base_name(&first.text))) {
                 let _ = self.invoke(command.to_vec(), true, &mut scope.clone(), &Stream::default());
@@ -216,7 +218,9 @@ impl Walk {
         let has_mark = argv.iter().any(|arg| arg.text.contains('{'));
         let mark = argv.iter().any(|arg| arg.text.contains("{}")).then_some("{}");
         self.sweep_lists(&argv, mark, &listing::fd(args), scope);
-        self.analysis.has_unknown_programs |= is_found_program(&argv);
+        if is_found_program(&argv) {
+            self.may_start("fd");
+        }
         for found in listing::fd(args).into_iter().take(4) {
             let mut argv: Vec<Arg> = argv.iter().map(|arg| marked(arg, "{}", &found)).collect();
             if !has_mark {

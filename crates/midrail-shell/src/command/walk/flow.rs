@@ -172,7 +172,6 @@ impl Walk {
     }
 
     pub(super) fn opaque_command(&mut self, reason: &str, command: &str) {
-        self.hide(OpaqueKind::Dynamic, command);
         self.report("opaque", Severity::Medium, reason.to_owned(), PLAIN, command);
     }
 
@@ -188,8 +187,13 @@ impl Walk {
         }
     }
 
+    /// Notes that a program may start others, which are not known.
+    pub(super) fn may_start(&mut self, program: &str) {
+        self.analysis.has_unknown_programs = true;
+        self.hide(OpaqueKind::Dynamic, program);
+    }
+
     pub(super) fn remote_code(&mut self, reason: &str, command: &str) {
-        self.hide(OpaqueKind::Dynamic, command);
         let safer = "download the file, read it, and run it then";
         self.report("remote-code", Severity::High, reason.to_owned(), safer, command);
     }
@@ -234,8 +238,7 @@ impl Walk {
     /// A program whose name is not known.
     pub(super) fn unknown_program(&mut self, name: &Arg, invocation: &Invocation, input: &Stream) {
         self.analysis.has_unknown_hosts = true;
-        self.analysis.has_unknown_programs = true;
-        self.hide(OpaqueKind::Dynamic, &name.text);
+        self.may_start(&name.text);
         let command = command_line(&name.text, &invocation.args);
         let begins_unknown = name.unknown.first().is_some_and(|range| range.start == 0);
         if self.is_on_socket || (self.has_socket && input.source == Source::Remote) {

@@ -1,6 +1,8 @@
 //! Interpreters of other languages: code in their options, files that they run, modules. In code of languages that are not
 //! parsed: what it hands to a shell, and what it removes.
 
+use midrail_core::OpaqueKind;
+
 use super::super::invocation::{Arg, Invocation, quoted_line};
 use super::super::launch;
 use super::super::options::Arguments;
@@ -12,7 +14,7 @@ use super::flow::{base_name, has_fetched};
 use super::guards::agent_of_package;
 use super::shells::Code;
 use super::state::{Listed, ProgramCall, Stream, Walk};
-use crate::words::code::{BETWEEN, MODULES, VALUE_LETTERS};
+use crate::words::code::{BETWEEN, CODE_MODULES, MODULES, VALUE_LETTERS};
 
 impl Walk {
     pub(super) fn awk(&mut self, call: ProgramCall<'_>, scope: &mut Scope) {
@@ -159,6 +161,9 @@ impl Walk {
         self.loaded_files(first, scope);
         if MODULES.contains(&first) && !scope.is_remote {
             self.hidden_in_module(&self.invocation(first, args.to_vec(), scope));
+            if CODE_MODULES.contains(&first) {
+                self.hide(OpaqueKind::Project, first);
+            }
         }
         let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.'));
         self.started_file(&Arg::known(name), args, scope);

@@ -53,6 +53,11 @@ fn has_doubtful_variables(scope: &Scope) -> bool {
     })
 }
 
+/// Whether variables are set: some of them tell a sandbox what it may use.
+fn sets_variables(scope: &Scope) -> bool {
+    scope.values().next().is_some() || scope.has_forgotten_any(|_| true)
+}
+
 impl Walk {
     /// Analyses one program. `has_more` says that arguments follow which the line does not contain.
     pub(super) fn invoke(
@@ -114,7 +119,12 @@ impl Walk {
             self.unknown_program(&name, &invocation, input);
             return Stream::printed_by("");
         }
-        let name = self.localise(name, scope);
+        let is_path = name.text.contains('/');
+        let mut name = self.localise(name, scope);
+        if is_path && !name.text.contains('/') {
+            // `$PWD/tool` is a file, and not a program of that name.
+            name.text.insert_str(0, "./");
+        }
         let definition = scope.functions.get(&name.text);
         if definition.is_none() && !scope.aliases.contains_key(&name.text) {
             return self.program(&name, call, scope);
@@ -189,7 +199,7 @@ impl Walk {
         let had_pipefail = std::mem::take(&mut scope.has_pipefail);
         let seen = self.analysis.opaque.len();
         let stream = self.wrapped(call, scope).or_else(|| self.interpreted(call, scope));
-        if does(invocation, Tag::Contains) && !name.text.contains('/') && !has_doubtful_variables(scope) {
+        if does(invocation, Tag::Contains) && !name.text.contains('/') && !sets_variables(scope) {
             // What is not seen in a sandbox needs no other one.
             self.analysis.opaque.truncate(seen);
         }
@@ -211,6 +221,9 @@ impl Walk {
     fn hidden_in_program(&mut self, name: &Arg, invocation: &Invocation) {
         let program = invocation.program.as_str();
         self.hidden_in_module(invocation);
+        if name.text.contains('/') && !name.is_known() {
+            self.hide(OpaqueKind::Dynamic, &name.text);
+        }
         if !name.text.contains('/')
             && !SHELL_WORDS.contains(&program)
             && !LOADS.contains_key(program)
@@ -226,8 +239,11 @@ impl Walk {
         let row = programs::row(program);
         let has_rule =
             row.tags.contains(&Tag::RunsProject) || row.sometimes.iter().any(|it| it.tag == Tag::RunsProject);
-        let runs_project =
-            if has_rule { does(invocation, Tag::RunsProject) } else { LOADS.contains_key(program) };
+        let runs_project = if has_rule {
+            does(invocation, Tag::RunsProject)
+        } else {
+            LOADS.contains_key(program) || row.recipes.is_some()
+        };
         if does(invocation, Tag::Installs) {
             self.hide(OpaqueKind::Install, program);
         } else if runs_project {

@@ -232,7 +232,9 @@ impl Walk {
         // Code that is not seen may contact any host and start any program.
         let is_unseen = matches!(danger.rule.as_str(), "opaque" | "remote-code");
         self.analysis.has_unknown_hosts |= is_unseen;
-        self.analysis.has_unknown_programs |= is_unseen;
+        if is_unseen {
+            self.may_start(&danger.command);
+        }
         if self.reported.insert((danger.rule.clone(), danger.command.clone(), danger.start)) {
             self.analysis.dangers.push(danger);
             return;

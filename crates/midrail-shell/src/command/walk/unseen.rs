@@ -87,14 +87,21 @@ impl Walk {
 
     /// Code or a program that is not on the line, but follows: `xargs sh -c`.
     pub(super) fn unread_more(&mut self, invocation: &Invocation) {
+        let command = || command_line(&invocation.program, &invocation.args);
+        if invocation.has_more_args {
+            self.hide(OpaqueKind::Dynamic, &command());
+        }
         if invocation.has_more_args && !self.is_script {
-            let command = command_line(&invocation.program, &invocation.args);
+            let command = command();
             self.opaque_command("the command runs what it reads from its input", &command);
         }
     }
 
     /// Code that comes through a pipe or from a file, and that nothing shows.
     pub(super) fn unread_stream(&mut self, stream: &Stream, code: Code, program: &str) {
+        if stream.text.as_ref().is_none_or(|text| !text.is_known()) {
+            self.hide(OpaqueKind::Dynamic, program);
+        }
         match (&stream.text, &stream.source) {
             (Some(text), _) if code != Code::Shell => self.unread_code(text, program),
             (None, Source::Local) if !self.is_script => {

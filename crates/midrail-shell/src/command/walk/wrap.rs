@@ -120,7 +120,9 @@ impl Walk {
         // `timeout $(…) x`: what the substitution prints may contain the command. A variable that the line
         // inherits counts as one word.
         let may_hide = |arg: &Arg| arg.may_split && (arg.text.contains("$(") || arg.text.contains('`'));
-        self.analysis.has_unknown_programs |= !run.remote && args.iter().take(found.at).any(may_hide);
+        if !run.remote && args.iter().take(found.at).any(may_hide) {
+            self.may_start(&invocation.program);
+        }
         self.report_hidden_settings(invocation, rest.first());
         let entry = found.options.values_of(run.entry_points).last();
         if let Some(entry) = entry.filter(|entry| !entry.text.is_empty()) {
