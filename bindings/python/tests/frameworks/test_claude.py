@@ -9,7 +9,7 @@ from unittest import mock
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 
 from anthropic_model import Script
-from behaviours import REFUND, Behaviours, Outcome, Tools
+from behaviours import Behaviours, Outcome, Tools
 from claude_agent_sdk import (
     AgentDefinition,
     AssistantMessage,
@@ -30,6 +30,14 @@ from midrail import Session
 
 SERVER = "mcp__shop__"
 INNER = "the-inner-agent"
+ORDER_8 = """
+pack: shop
+guardrails:
+  - id: order-8
+    tools: mcp__shop__refund
+    when: tool.args.order != 8
+    modify: {args.order: 8}
+"""
 
 
 class Claude(Behaviours, FolderCase):
@@ -125,10 +133,9 @@ class Claude(Behaviours, FolderCase):
             self.assertIn("zebra", outcome.all_seen)
 
     def test_changed_arguments_are_those_that_run(self):
-        change = midrail.verdict("redact", "another order", replacement='{"order": 8}')
+        pack = self.write_pack(ORDER_8)
         for way in self.each_way():
-            guard = self.guard()
-            guard.guardrail("mine", tools=REFUND)(lambda call: change)
+            guard = self.guard(pack)
             orders = []
             self.tools.refund = lambda order: orders.append(order) or "refunded"
             self.play(way, guard, [("refund", {"order": 7})], tools=self.tools)
