@@ -11,8 +11,8 @@ import { z } from 'zod';
 
 import { REFUNDS, SECRET, folder, midrail, reviewer, writePack } from '../support.js';
 
-/** Deletes the folder of the test, and nothing else, should it ever run. */
-export const DESTRUCTIVE = { command: 'rm -rf ./*' };
+/** Deletes what is in the folder of the test, and nothing else, should it ever run. Claude Code itself refuses `rm -rf ./*`. */
+export const DESTRUCTIVE = { command: 'find ./* -delete' };
 
 /** The names of the tool: its own, and that of an MCP server in the process. */
 export const REFUND = ['refund', 'mcp__shop__refund'];
@@ -73,7 +73,7 @@ export function behaviours(ways, run, { overwrite = overwriteCall, cannot = [] }
     mkdirSync(join(cwd, 'important'));
     const { ran, seen, final } = await play(guard(), [['Bash', DESTRUCTIVE]]);
     assert.deepEqual([ran, existsSync(join(cwd, 'important'))], [[], true]);
-    assert.match(seen.at(-1), /Deletes folders/);
+    assert.match(seen.at(-1), /Deletes everything that it finds/);
     assert.equal(final, 'done');
   });
 

@@ -143,7 +143,7 @@ each('other processors of the agent run before the decision', async ({ way, cwd,
     const agent = new Agent(guardAgent(settings('worker', model, { inputProcessors }), { guard: guard() }));
     await start(way, agent, 'work');
     assert.deepEqual(ran, []);
-    assert.match(seen.at(-1), /Deletes folders/);
+    assert.match(seen.at(-1), /Deletes everything that it finds/);
   }
 });
 

@@ -10,8 +10,8 @@ import midrail
 from support import REFUNDS, SECRET, FolderCase
 
 
-DESTRUCTIVE = {"command": "rm -rf ./*"}
-"""Deletes the folder of the test, and nothing else, should it ever run."""
+DESTRUCTIVE = {"command": "find ./* -delete"}
+"""Deletes what is in the folder of the test, and nothing else, should it ever run. Claude Code itself refuses `rm -rf ./*`."""
 
 REFUND = ["refund", "mcp__shop__refund"]
 """The names of the tool: its own, and that of an MCP server in the process."""
@@ -113,7 +113,7 @@ class Behaviours:
             folder = self.important()
             outcome = self.play(way, self.guard(), [("Bash", DESTRUCTIVE)], tools=self.tools)
             self.assertEqual((self.tools.ran, folder.exists()), ([], True))
-            self.assertIn("rm -rf ./*", outcome.seen[-1])
+            self.assertIn("Deletes everything that it finds", outcome.seen[-1])
             self.assertEqual(outcome.final, "done")
 
     def test_a_secret_does_not_reach_the_model(self):

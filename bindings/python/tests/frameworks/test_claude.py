@@ -9,7 +9,7 @@ from unittest import mock
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 
 from anthropic_model import Script
-from behaviours import Behaviours, Outcome, Tools
+from behaviours import DESTRUCTIVE, Behaviours, Outcome, Tools
 from claude_agent_sdk import (
     AgentDefinition,
     AssistantMessage,
@@ -220,6 +220,19 @@ class Claude(Behaviours, FolderCase):
             outcome = self.play(way, guard, [], tools=self.tools)
             self.assertEqual(len(outcome.seen), 2)
             self.assertIn("write the report first", outcome.seen[-1])
+
+    def test_settings_of_the_project_do_not_disable_the_hooks(self):
+        settings = self.folder / ".claude/settings.json"
+        settings.parent.mkdir()
+        settings.write_text('{"disableAllHooks": true}')
+        for way in self.each_way():
+            folder = self.important()
+            with Script({"": [("Bash", DESTRUCTIVE)]}) as model:
+                options = self.options(midrail.claude.hooks(self.guard()), self.tools, model.url)
+                options.setting_sources = ["project"]
+                self.start(way, options, "work")
+            self.assertEqual((len(model.seen), folder.exists()), (2, True))
+            self.assertIn("Deletes everything that it finds", model.seen[-1])
 
     def test_a_failure_of_the_adapter_stops_what_it_decides(self):
         def broken(*arguments, **fields):
