@@ -1,19 +1,37 @@
 // Mastra: `new Agent(guard({ name, instructions, model, tools }))`.
 
+import { AsyncLocalStorage } from 'node:async_hooks';
+
 import { Stopped } from '../index.js';
 import { checkedPrompt, finalParts, guardedParts, outputWithNotes } from './language-model.js';
 import { defaultGuard, lastWords, openSession, whileRunning, withNotes } from './shared.js';
 
 export function guard(config, { guard = defaultGuard(), session, unguarded = [], waitMs } = {}) {
-  const processor = makeProcessor({ guard, session, unguarded, options: { agent: { id: config.id ?? config.name }, waitMs } });
-  const { inputProcessors: given = [] } = config;
+  /** Is set while a tool of this agent runs that was decided. */
+  const decided = new AsyncLocalStorage();
+  const options = { agent: { id: config.id ?? config.name }, waitMs };
+  const processor = makeProcessor({ guard, session, unguarded, options, decided });
+  const { inputProcessors: given = [], tools = {} } = config;
   // The last processor sees the model and the tools that are used.
   const inputProcessors =
     typeof given === 'function' ? async (context) => [...(await given(context)), processor] : [...given, processor];
-  return { ...config, inputProcessors };
+  const lock = (open) => Object.fromEntries(Object.entries(open).map(([name, tool]) => [name, lockTool(decided, name, tool)]));
+  const locked = typeof tools === 'function' ? async (context) => lock(await tools(context)) : lock(tools);
+  return { ...config, inputProcessors, tools: locked };
 }
 
-function makeProcessor({ guard, session, unguarded, options }) {
+/** A copy of a tool that runs only after a decision. A call of `generate` or `stream` can replace the processors of its agent. */
+function lockTool(decided, name, tool) {
+  if (typeof tool.execute !== 'function') return tool;
+  const copy = Object.create(Object.getPrototypeOf(tool), Object.getOwnPropertyDescriptors(tool));
+  copy.execute = async (...given) => {
+    if (decided.getStore()) return tool.execute(...given);
+    throw new Error(`Midrail stops \`${name}\`: the call was not decided, because the processors of the agent were replaced`);
+  };
+  return copy;
+}
+
+function makeProcessor({ guard, session, unguarded, options, decided }) {
   /** The last words of runs that were halted. */
   const halted = new Map();
   const guardedTools = new WeakSet();
@@ -51,10 +69,10 @@ function makeProcessor({ guard, session, unguarded, options }) {
     const noted = new Map();
     const copy = {
       ...tool,
-      async execute(input, options) {
+      async execute(input, execution) {
         const said = [];
         const onDecision = (decision) => said.push(decision.notes);
-        const execute = (args) => whileRunning(run, () => tool.execute(args, options));
+        const execute = (args) => decided.run(true, () => whileRunning(run, () => tool.execute(args, execution)));
         try {
           const result = await run.call(name, input, execute, { onDecision });
           const notes = said.filter(Boolean).join('\n');

@@ -147,6 +147,18 @@ each('other processors of the agent run before the decision', async ({ way, cwd,
   }
 });
 
+each('tools do not run if a call replaces the processors', async ({ way, cwd, guard }) => {
+  const { ran, tools } = makeTools(cwd, make);
+  for (const given of [tools, () => tools]) {
+    const { model, seen } = script([['Bash', { command: 'ls' }]]);
+    const agent = new Agent(guardAgent(settings('worker', model, { tools: given }), { guard: guard() }));
+    await (await agent[way === 'generated' ? 'generate' : 'stream']('work', { inputProcessors: [] })).text;
+    assert.deepEqual([ran, seen.length], [[], 2]);
+    assert.match(seen.at(-1), /the processors of the agent were replaced/);
+    assert.equal(await start(way, agent, 'work'), 'done');
+  }
+});
+
 each('a failure of the adapter stops what it decides', async ({ t, guard, play }) => {
   const fail = async (method) => {
     const broken = t.mock.method(Session.prototype, method, async () => {
