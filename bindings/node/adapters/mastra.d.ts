@@ -19,7 +19,7 @@ export interface GuardOptions {
  * its memory, its workflows, its sub-agents and of MCP servers.
  *
  * ```js
- * const agent = new Agent(guard({ id: 'desk', name: 'desk', instructions, model, tools }));
+ * const agent = new Agent(guard({ id: 'support', name: 'support', instructions, model, tools }));
  * ```
  */
 export function guard<C extends AgentConfig<any, any, any, any>>(config: C, options?: GuardOptions): C;

@@ -15,7 +15,7 @@ export function guard(config, { guard = defaultGuard(), session, unguarded = [],
   // The last processor sees the model and the tools that are used.
   const inputProcessors =
     typeof given === 'function' ? async (context) => [...(await given(context)), processor] : [...given, processor];
-  const lock = (open) => Object.fromEntries(Object.entries(open).map(([name, tool]) => [name, lockTool(decided, name, tool)]));
+  const lock = (unlocked) => Object.fromEntries(Object.entries(unlocked).map(([name, tool]) => [name, lockTool(decided, name, tool)]));
   const locked = typeof tools === 'function' ? async (context) => lock(await tools(context)) : lock(tools);
   return { ...config, inputProcessors, tools: locked };
 }
@@ -70,12 +70,12 @@ function makeProcessor({ guard, session, unguarded, options, decided }) {
     const copy = {
       ...tool,
       async execute(input, execution) {
-        const said = [];
-        const onDecision = (decision) => said.push(decision.notes);
+        const collected = [];
+        const onDecision = (decision) => collected.push(decision.notes);
         const execute = (args) => decided.run(true, () => whileRunning(run, () => tool.execute(args, execution)));
         try {
           const result = await run.call(name, input, execute, { onDecision });
-          const notes = said.filter(Boolean).join('\n');
+          const notes = collected.filter(Boolean).join('\n');
           if (!notes) return result;
           if (typeof result === 'string') return withNotes(result, notes);
           noted.set(notes, result);

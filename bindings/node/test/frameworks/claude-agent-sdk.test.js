@@ -9,7 +9,7 @@ import { Session } from 'midrail';
 import { hooks as guardHooks } from 'midrail/claude';
 import { z } from 'zod';
 
-import { SECRET, midrail, writePack } from '../support.js';
+import { REFUNDS, SECRET, midrail, reviewer, writePack } from '../support.js';
 import { startModel } from './anthropic-model.js';
 import { DESTRUCTIVE, behaviour, behaviours, calls } from './behaviours.js';
 
@@ -121,6 +121,21 @@ each('a file in a prompt is decided as a read', async ({ cwd, guard, play }) => 
   assert.deepEqual(seen, []);
   assert.match(final, /no plans/);
   assert.match((await play(guard(), [], { prompt: 'work with @plans.txt' })).seen.join(), /zebra/);
+});
+
+each('a call waits for its approval', async ({ way, cwd, store, guard }) => {
+  const answer = reviewer(cwd, store);
+  const hooks = guardHooks({ guard: guard(writePack(cwd, REFUNDS)), waitMs: 40_000 });
+  const running = start(way, hooks, { '': [[`${SERVER}refund`, { order: 7 }]] }, { cwd });
+  const end = Date.now() + 30_000;
+  let pending = '';
+  while (!pending && Date.now() < end) {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    [pending] = midrail(['approvals', 'list', '--json', '--store', store]).split('\n');
+  }
+  answer(JSON.parse(pending));
+  const { ran, seen } = await running;
+  assert.deepEqual([ran, seen.length], [['refund'], 2]);
 });
 
 each('changed arguments are those that run', async ({ cwd, guard, play }) => {

@@ -14,6 +14,7 @@ import { Guard, Session } from 'midrail';
 import { guard as guardAgent } from 'midrail/mastra';
 import { z } from 'zod';
 
+import { SECRET } from '../support.js';
 import { DESTRUCTIVE, behaviour, behaviours, calls, makeTools } from './behaviours.js';
 
 const WAYS = ['generated', 'streamed'];
@@ -98,6 +99,15 @@ each('a start of a sub-agent can be stopped', async ({ way, guard }) => {
   await start(way, new Agent(guardAgent(settings('outer', model, { agents: { inner } }), { guard: given })), 'work');
   assert.deepEqual(unused.seen, []);
   assert.match(seen.at(-1), /no agents/);
+});
+
+each('models of an older version are held to the same', async ({ way, guard }) => {
+  const model = createMockModel({ mockText: `the key is ${SECRET} for now`, version: 'v2' });
+  const given = guard();
+  const agent = new Agent(guardAgent(settings('worker', model), { guard: given }));
+  assert.match(await start(way, agent, 'work'), /^the key is \[redacted:aws-access-key#\w+\] for now$/);
+  given.guardrail('names', { on: ['before_model'] }, () => 'no names');
+  assert.match(await start(way, agent, 'work'), /no names/);
 });
 
 each('runs without a thread are sessions of their own', async ({ way, cwd, store, guard }) => {

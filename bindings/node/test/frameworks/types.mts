@@ -13,20 +13,20 @@ import { z } from 'zod';
 
 const inputSchema = z.object({ order: z.number() });
 
-query({ prompt: 'work', options: { hooks: hooks({ session: 'chat-7', agent: { id: 'desk' }, waitMs: 1_000 }) } });
+query({ prompt: 'work', options: { hooks: hooks({ session: 'chat-7', agent: { id: 'support' }, waitMs: 1_000 }) } });
 // @ts-expect-error: a guard is no text.
 hooks({ guard: 'default' });
 
 const refund = createTool({ id: 'refund', description: 'x', inputSchema, execute: async ({ order }) => order });
-const settings = { id: 'desk', name: 'desk', instructions: 'work', model: 'openai/gpt-5', tools: { refund } };
-const desk = new MastraAgent(guardMastra(settings, { session: 'chat-7', unguarded: ['client'] }));
-desk satisfies MastraAgent<any, any, any>;
+const settings = { id: 'support', name: 'support', instructions: 'work', model: 'openai/gpt-5', tools: { refund } };
+const agent = new MastraAgent(guardMastra(settings, { session: 'chat-7', unguarded: ['client'] }));
+agent satisfies MastraAgent<any, any, any>;
 // @ts-expect-error: an agent has instructions.
-guardMastra({ id: 'desk', name: 'desk', model: 'openai/gpt-5' });
+guardMastra({ id: 'support', name: 'support', model: 'openai/gpt-5' });
 
-guardOpenAi(new OpenAiAgent({ name: 'desk' }), { session: 'chat-7' }) satisfies OpenAiAgent<any, any>;
+guardOpenAi(new OpenAiAgent({ name: 'support' }), { session: 'chat-7' }) satisfies OpenAiAgent<any, any>;
 // @ts-expect-error: a text is no agent.
-guardOpenAi('desk');
+guardOpenAi('support');
 
 const { tools } = vercel({ session: 'chat-7' });
 tools({ refund: tool({ description: 'x', inputSchema, execute: async ({ order }) => order }) }).refund.inputSchema;

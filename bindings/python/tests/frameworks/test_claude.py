@@ -3,6 +3,8 @@
 import asyncio
 import os
 import sys
+import threading
+import time
 import unittest
 from unittest import mock
 
@@ -23,7 +25,7 @@ from claude_agent_sdk import (
     query,
     tool,
 )
-from support import SECRET, FolderCase
+from support import REFUNDS, SECRET, FolderCase
 
 import midrail.claude
 from midrail import Session
@@ -131,6 +133,25 @@ class Claude(Behaviours, FolderCase):
             self.assertIn("no plans", outcome.final)
             outcome = self.play(way, self.guard(), [], tools=self.tools, prompt="work with @plans.txt")
             self.assertIn("zebra", outcome.all_seen)
+
+    def test_a_call_waits_for_its_approval(self):
+        answer = self.reviewer("--store", self.store)
+
+        def approve(session):
+            end = time.monotonic() + 30
+            while time.monotonic() < end:
+                for each in self.pending("--store", self.store):
+                    if each["session"] == session:
+                        return answer(midrail.Approval(each, None))
+                time.sleep(0.1)
+
+        for way in self.each_way():
+            hooks = midrail.claude.hooks(self.guard(self.write_pack(REFUNDS)), session=f"chat-{way}", wait=40)
+            approver = threading.Thread(target=approve, args=[f"chat-{way}"])
+            approver.start()
+            outcome = self.run_script(way, hooks, {"": [(f"{SERVER}refund", {"order": 7})]}, tools=self.tools)
+            approver.join()
+            self.assertEqual((self.tools.ran, len(outcome.seen)), (["refund"], 2))
 
     def test_changed_arguments_are_those_that_run(self):
         pack = self.write_pack(ORDER_8)
