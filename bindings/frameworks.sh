@@ -36,8 +36,8 @@ python_types() {
   "$prefix/tools/bin/pyright" --project "$environment/pyrightconfig.json" --pythonpath "$environment/bin/python" \
     "${@/#/bindings/python/python/midrail/}"
 }
-python_tests python requirements.txt langchain openai_agents pydantic_ai adk
-python_types python langchain.py openai_agents.py pydantic_ai.py adk.py
+python_tests python requirements.txt langchain openai_agents pydantic_ai adk claude
+python_types python langchain.py openai_agents.py pydantic_ai.py adk.py claude.py
 # Its requirements exclude those of the others.
 python_tests crewai requirements-crewai.txt crewai
 python_types crewai crewai.py
@@ -56,8 +56,16 @@ cp -r bindings/node/test "$tests/node/test"
 program=$(echo "$tests"/node/node_modules/@midrail/*/midrail)
 for module in bindings/node/test/frameworks/*.test.js; do
   name=$(basename "$module" .test.js)
-  (cd "$tests/node" && MIDRAIL_PROGRAM=$program node --test --test-reporter=tap "test/frameworks/$name.test.js" \
+  node=node
+  # Mastra needs Node 22.13 or later, which is one of the packages.
+  [ "$name" != mastra ] || node=node_modules/.bin/node
+  (cd "$tests/node" && MIDRAIL_PROGRAM=$program "$node" --test --test-reporter=tap "test/frameworks/$name.test.js" \
     > "$tests/results/$name.tap") || { grep -A 30 '^not ok' "$tests/results/$name.tap" >&2; exit 1; }
 done
+
+# Checks the types of the adapters against those of the frameworks.
+cp "$tests/node/test/frameworks/types.mts" "$tests/node/types.mts"
+(cd "$tests/node" && "$prefix/tools/node_modules/.bin/tsc" --noEmit --strict --skipLibCheck --module nodenext --target es2023 \
+  --types node --typeRoots "$prefix/tools/node_modules/@types" types.mts)
 
 python3 bindings/matrix.py "$mode" "$tests/results"

@@ -19,6 +19,7 @@ FRAMEWORKS = {
     "claude": "Claude Agent SDK (Python)",
     "vercel": "Vercel AI SDK (Node)",
     "openai-agents": "OpenAI Agents (Node)",
+    "claude-agent-sdk": "Claude Agent SDK (Node)",
     "mastra": "Mastra (Node)",
 }
 BEHAVIOURS = {

@@ -3,18 +3,18 @@
 import { wrapLanguageModel } from 'ai';
 
 import { Stopped } from '../index.js';
-import { defaultGuard, lastWords, openSession, whileRunning, withNotes } from './shared.js';
-
-/** The most answers of a model in a row that may not be the end yet. */
-const MAX_TURNS = 20;
-
-/** Text of a stream is decided once this many bytes are collected. */
-const CHUNK_BYTES = 200;
-
-const NO_USAGE = {
-  inputTokens: { total: 0, noCache: 0, cacheRead: 0, cacheWrite: 0 },
-  outputTokens: { total: 0, text: 0, reasoning: 0 },
-};
+import {
+  MAX_TURNS,
+  another,
+  checkedPrompt,
+  ending,
+  finalParts,
+  guardedParts,
+  isLast,
+  outputWithNotes,
+  textOf,
+} from './language-model.js';
+import { defaultGuard, lastWords, openSession, whileRunning } from './shared.js';
 
 export function vercel({ guard = defaultGuard(), session: id, unguarded = [], ...options } = {}) {
   const own = guard.session(id, options);
@@ -63,11 +63,7 @@ export function vercel({ guard = defaultGuard(), session: id, unguarded = [], ..
         const { output } = given;
         const plain = typeof output === 'string' ? { type: 'text', value: output } : { type: 'json', value: output ?? null };
         const shown = tool.toModelOutput ? await tool.toModelOutput(given) : plain;
-        const added = notes.get(given.toolCallId);
-        if (!added) return shown;
-        const { type, value } = shown;
-        if (type === 'content') return { type, value: [...value, { type: 'text', text: added }] };
-        return { type: 'text', value: withNotes(typeof value === 'string' ? value : JSON.stringify(value), added) };
+        return outputWithNotes(shown, notes.get(given.toolCallId));
       },
     };
   }
@@ -89,25 +85,8 @@ function middleware(current, halted) {
 
     async transformParams({ params }) {
       const run = current();
-      const prompt = [];
-      let stop = halted.get(run.id);
-      for (const message of params.prompt) {
-        if (message.role !== 'user' || stop !== undefined) {
-          prompt.push(message);
-          continue;
-        }
-        const content = [];
-        for (const part of message.content) {
-          if (part.type !== 'text' || !part.text) {
-            content.push(part);
-            continue;
-          }
-          const decision = await run.beforeModel(part.text);
-          if (!decision.allowed) stop = lastWords(decision);
-          content.push({ ...part, text: withNotes(decision.content ?? part.text, decision.notes) });
-        }
-        prompt.push({ ...message, content });
-      }
+      const ended = { prompt: params.prompt, stop: halted.get(run.id) };
+      const { prompt, stop } = ended.stop === undefined ? await checkedPrompt(run, params.prompt) : ended;
       const changed = { ...params, prompt };
       if (stop !== undefined) stops.set(changed, stop);
       return changed;
@@ -144,91 +123,16 @@ function middleware(current, halted) {
 
     async wrapStream({ params, model }) {
       const run = current();
-      const parts = stops.has(params) ? finalParts(stops.get(params)) : guardedParts(run, model, params);
+      const parts = stops.has(params)
+        ? finalParts(stops.get(params), 'v4')
+        : guardedParts(run, (request) => model.doStream(request), params, 'v4');
       return { stream: ReadableStream.from(parts) };
     },
   };
 }
 
-/** The parts of a stream as they may be shown. */
-async function* guardedParts(run, model, params) {
-  let request = params;
-  for (let turn = 0; turn < MAX_TURNS; turn += 1) {
-    const streams = new Map();
-    let text = '';
-    let isLastAnswer = true;
-    let finish;
-    const { stream } = await model.doStream(request);
-    for await (const part of stream) {
-      const kind = /^(text|reasoning)-(start|delta|end)$/.exec(part.type);
-      if (part.type === 'finish') {
-        finish = part;
-        continue;
-      }
-      if (part.type === 'stream-start' && turn > 0) continue;
-      if (!kind) {
-        if (part.type === 'tool-call' || part.type === 'tool-approval-request') isLastAnswer = false;
-        yield part;
-        continue;
-      }
-      const [, type, step] = kind;
-      // Ids are used again in another turn, whose text is another one.
-      const id = turn === 0 ? part.id : `${part.id}-${turn}`;
-      if (step === 'start') {
-        streams.set(id, run.stream({ maxBytes: CHUNK_BYTES }));
-        yield { ...part, id };
-        continue;
-      }
-      let shown;
-      try {
-        const guarded = streams.get(id);
-        if (!guarded) throw new Error(`the model continues a text that it did not start: \`${part.id}\``);
-        shown = step === 'delta' ? await guarded.push(part.delta) : await guarded.finish();
-      } catch (error) {
-        const words = error instanceof Stopped ? lastWords(error.decision) : error.message;
-        if (streams.has(id)) yield { type: `${type}-end`, id };
-        yield* finalParts(words, false);
-        return;
-      }
-      if (type === 'text') text += shown;
-      if (shown) yield { type: `${type}-delta`, id, delta: shown };
-      if (step === 'end') yield { ...part, id };
-    }
-    const decision = isLastAnswer ? await run.beforeStop(text) : undefined;
-    if (!decision || decision.allowed) {
-      if (finish) yield finish;
-      return;
-    }
-    if (decision.effect === 'halt') {
-      yield* finalParts(lastWords(decision), false);
-      return;
-    }
-    request = another(request, text, decision.message);
-  }
-  yield* finalParts(`Midrail ends the run: the model may not stop after ${MAX_TURNS} answers.`, false);
-}
-
-const isLast = (content) => !content.some(({ type }) => type === 'tool-call' || type === 'tool-approval-request');
-
-const textOf = (content) => content.filter(({ type }) => type === 'text').map(({ text }) => text).join('');
-
-/** The request for another turn of the model. */
-function another(request, answer, message) {
-  const said = answer ? [{ role: 'assistant', content: [{ type: 'text', text: answer }] }] : [];
-  return { ...request, prompt: [...request.prompt, ...said, { role: 'user', content: [{ type: 'text', text: message }] }] };
-}
-
 /** The last answer of a run. */
 function final(text, result) {
-  const finishReason = { unified: 'stop', raw: 'midrail' };
-  return { content: [{ type: 'text', text }], finishReason, usage: result?.usage ?? NO_USAGE, warnings: result?.warnings ?? [] };
-}
-
-function* finalParts(text, starts = true) {
-  const id = 'midrail';
-  if (starts) yield { type: 'stream-start', warnings: [] };
-  yield { type: 'text-start', id };
-  yield { type: 'text-delta', id, delta: text };
-  yield { type: 'text-end', id };
-  yield { type: 'finish', finishReason: { unified: 'stop', raw: 'midrail' }, usage: NO_USAGE };
+  const { finishReason, usage } = ending('v4');
+  return { content: [{ type: 'text', text }], finishReason, usage: result?.usage ?? usage, warnings: result?.warnings ?? [] };
 }

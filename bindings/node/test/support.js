@@ -16,7 +16,7 @@ pack: shop
 extends: [default]
 guardrails:
   - id: refunds
-    tools: refund
+    tools: [refund, mcp__shop__refund]
     effect: escalate
     approver: reviewer
 `;

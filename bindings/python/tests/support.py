@@ -17,7 +17,7 @@ REFUNDS = """
 pack: shop
 guardrails:
   - id: refunds
-    tools: refund
+    tools: [refund, mcp__shop__refund]
     effect: escalate
     approver: reviewer
 """

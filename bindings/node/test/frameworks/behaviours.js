@@ -11,8 +11,14 @@ import { z } from 'zod';
 
 import { REFUNDS, SECRET, folder, midrail, reviewer, writePack } from '../support.js';
 
-/** Deletes the folder of the test, and nothing else, should it ever run. */
-export const DESTRUCTIVE = { command: 'rm -rf ./*' };
+/** Deletes what is in the folder of the test, and nothing else, should it ever run. Claude Code itself refuses `rm -rf ./*`. */
+export const DESTRUCTIVE = { command: 'find ./* -delete' };
+
+/** The names of the tool: its own, and that of an MCP server in the process. */
+export const REFUND = ['refund', 'mcp__shop__refund'];
+
+/** The call that overwrites a file with `new`. */
+const overwriteCall = (file_path) => ['Write', { file_path, content: 'new' }];
 
 /** Tools with real effects, in the folder of the test. `make` makes a tool of the framework. */
 export function makeTools(cwd, make) {
@@ -50,9 +56,11 @@ export function behaviour(ways, run, name, check) {
   }
 }
 
-/** Tests everything that every adapter has to do. */
-export function behaviours(ways, run) {
-  const each = (name, check) => behaviour(ways, run, name, check);
+/** Tests everything that every adapter has to do. `cannot` names what a framework cannot do. */
+export function behaviours(ways, run, { overwrite = overwriteCall, cannot = [] } = {}) {
+  const each = (name, check) => {
+    if (!cannot.includes(name)) behaviour(ways, run, name, check);
+  };
 
   each('a harmless call runs', async ({ guard, play }) => {
     const { ran, seen, final } = await play(guard(), [['Bash', { command: "echo hel''lo" }]]);
@@ -65,7 +73,7 @@ export function behaviours(ways, run) {
     mkdirSync(join(cwd, 'important'));
     const { ran, seen, final } = await play(guard(), [['Bash', DESTRUCTIVE]]);
     assert.deepEqual([ran, existsSync(join(cwd, 'important'))], [[], true]);
-    assert.match(seen.at(-1), /Deletes folders/);
+    assert.match(seen.at(-1), /Deletes everything that it finds/);
     assert.equal(final, 'done');
   });
 
@@ -92,10 +100,10 @@ export function behaviours(ways, run) {
   each('an unread file is not overwritten', async ({ cwd, guard, play }) => {
     const file_path = join(cwd, 'notes.txt');
     writeFileSync(file_path, 'notes');
-    const write = ['Write', { file_path, content: 'new' }];
+    const write = overwrite(file_path);
     assert.deepEqual((await play(guard(), [write])).ran, []);
     assert.equal(readFileSync(file_path, 'utf8'), 'notes');
-    assert.deepEqual((await play(guard(), [['Read', { file_path }], write])).ran, ['Read', 'Write']);
+    assert.deepEqual((await play(guard(), [['Read', { file_path }], write])).ran, ['Read', write[0]]);
     assert.equal(readFileSync(file_path, 'utf8'), 'new');
   });
 
@@ -113,7 +121,7 @@ export function behaviours(ways, run) {
 
   each('a throwing guardrail stops the call', async ({ guard, play }) => {
     const given = guard();
-    given.guardrail('mine', { tools: ['refund'] }, () => {
+    given.guardrail('mine', { tools: REFUND }, () => {
       throw new Error('boom');
     });
     const { ran, seen } = await play(given, [['refund', { order: 7 }]]);
@@ -124,7 +132,7 @@ export function behaviours(ways, run) {
   each('every effect lands', async ({ guard, play }) => {
     for (const [effect, runs] of Object.entries({ warn: true, retry: false, escalate: false, block: false })) {
       const given = guard();
-      given.guardrail('mine', { tools: ['refund'] }, () => ({ effect, reason: 'there is a limit for refunds' }));
+      given.guardrail('mine', { tools: REFUND }, () => ({ effect, reason: 'there is a limit for refunds' }));
       const { ran, seen, final } = await play(given, [['refund', { order: 7 }]]);
       assert.deepEqual(ran, runs ? ['refund'] : [], effect);
       assert.match(seen.at(-1), /there is a limit for refunds/, effect);
@@ -135,7 +143,7 @@ export function behaviours(ways, run) {
 
   each('a halt ends the run', async ({ guard, play }) => {
     const given = guard();
-    given.guardrail('mine', { tools: ['refund'] }, () => ({ effect: 'halt', reason: 'there is a limit' }));
+    given.guardrail('mine', { tools: REFUND }, () => ({ effect: 'halt', reason: 'there is a limit' }));
     const { ran, seen, final } = await play(given, [['refund', { order: 7 }], ['Bash', { command: 'ls' }]]);
     assert.deepEqual([ran, seen.length], [[], 1]);
     assert.match(final, /there is a limit/);

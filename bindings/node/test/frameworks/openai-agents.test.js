@@ -30,7 +30,9 @@ function script(turns, answer = ['done']) {
   const model = {
     getResponse: async (request) => ({ usage: new Usage(usage), output: [next(request)] }),
     getStreamedResponse: async function* (request) {
-      yield { type: 'response_done', response: { id: randomUUID(), usage, output: [next(request)] } };
+      const item = next(request);
+      for (const { text } of item.content ?? []) yield { type: 'output_text_delta', delta: text };
+      yield { type: 'response_done', response: { id: randomUUID(), usage, output: [item] } };
     },
   };
   return { model, seen };

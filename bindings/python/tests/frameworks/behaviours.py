@@ -10,8 +10,11 @@ import midrail
 from support import REFUNDS, SECRET, FolderCase
 
 
-DESTRUCTIVE = {"command": "rm -rf ./*"}
-"""Deletes the folder of the test, and nothing else, should it ever run."""
+DESTRUCTIVE = {"command": "find ./* -delete"}
+"""Deletes what is in the folder of the test, and nothing else, should it ever run. Claude Code itself refuses `rm -rf ./*`."""
+
+REFUND = ["refund", "mcp__shop__refund"]
+"""The names of the tool: its own, and that of an MCP server in the process."""
 
 
 @dataclass
@@ -79,6 +82,10 @@ class Behaviours:
         """The same, by an agent that the first agent starts or hands over to."""
         raise NotImplementedError
 
+    def overwrite(self, path):
+        """The call that overwrites a file with `new`."""
+        return "Write", {"file_path": str(path), "content": "new"}
+
     def each_way(self):
         for way in self.ways:
             self.tools = Tools(self.folder)
@@ -106,7 +113,7 @@ class Behaviours:
             folder = self.important()
             outcome = self.play(way, self.guard(), [("Bash", DESTRUCTIVE)], tools=self.tools)
             self.assertEqual((self.tools.ran, folder.exists()), ([], True))
-            self.assertIn("rm -rf ./*", outcome.seen[-1])
+            self.assertIn("Deletes everything that it finds", outcome.seen[-1])
             self.assertEqual(outcome.final, "done")
 
     def test_a_secret_does_not_reach_the_model(self):
@@ -134,12 +141,12 @@ class Behaviours:
         for way in self.each_way():
             path = self.folder / "notes.txt"
             path.write_text("notes")
-            write = ("Write", {"file_path": str(path), "content": "new"})
+            write = self.overwrite(path)
             outcome = self.play(way, self.guard(), [write], tools=self.tools)
             self.assertEqual((self.tools.ran, path.read_text()), ([], "notes"))
             self.assertIn("read", outcome.seen[-1].lower())
             self.play(way, self.guard(), [("Read", {"file_path": str(path)}), write], tools=self.tools)
-            self.assertEqual((self.tools.ran, path.read_text()), (["Read", "Write"], "new"))
+            self.assertEqual((self.tools.ran, path.read_text()), (["Read", write[0]], "new"))
 
     def test_an_approval_lets_exactly_one_call_pass(self):
         answer = self.reviewer("--store", self.store)
@@ -161,7 +168,7 @@ class Behaviours:
     def test_a_throwing_guardrail_stops_the_call(self):
         for way in self.each_way():
             guard = self.guard()
-            guard.guardrail("mine", tools=["refund"])(lambda call: 1 / 0)
+            guard.guardrail("mine", tools=REFUND)(lambda call: 1 / 0)
             outcome = self.play(way, guard, [("refund", {"order": 7})], tools=self.tools)
             self.assertEqual(self.tools.ran, [])
             self.assertIn("mine", outcome.seen[-1])
@@ -178,7 +185,7 @@ class Behaviours:
         guard = self.guard()
         reason = "there is a limit for refunds"
         verdict = midrail.verdict(effect, reason, advice="ask ann first")
-        guard.guardrail("mine", tools=["refund"], on=["before_tool"])(lambda call: verdict)
+        guard.guardrail("mine", tools=REFUND, on=["before_tool"])(lambda call: verdict)
         return guard, reason
 
     def test_every_effect_lands(self):
