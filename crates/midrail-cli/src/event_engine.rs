@@ -179,8 +179,8 @@ fn kept(
 
 impl PolicyInForce {
     /// The same policy, which can put calls into these sandboxes.
-    pub(crate) fn with_sandboxes(self, sandboxes: Option<Sandboxes>) -> Self {
-        PolicyInForce { sandboxes, ..self }
+    pub(crate) fn with_sandboxes(self, sandboxes: Sandboxes) -> Self {
+        PolicyInForce { sandboxes: Some(sandboxes), ..self }
     }
 
     /// The engine, if the store could be opened.

@@ -27,7 +27,7 @@ use crate::engine::Engine;
 use crate::files::{Files, Simulation};
 use crate::load::{Load, LoadError};
 use crate::replay::start_time;
-use crate::sandboxes::Sandboxes;
+use crate::sandboxes::{SandboxStarter, Sandboxes};
 
 /// What became of one expectation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -260,7 +260,8 @@ impl CaseSet {
         let mut engine = Engine::builder(policy, &source).files(Arc::new(files)).clock(clock.clone());
         if case.sandbox {
             let command = ["midrail", "run", "--box"].map(str::to_owned).to_vec();
-            engine = engine.sandboxes(Sandboxes::new(command, "sh", |_| true));
+            let starter = SandboxStarter { command, shell: "sh".to_owned() };
+            engine = engine.sandboxes(Sandboxes::new(move |_| Some(starter.clone())));
         }
         let engine = Arc::new(engine.build()?);
         for (name, value) in &case.session {

@@ -10,7 +10,7 @@ use midrail::core::{SandboxBackground, SandboxGrant, SandboxNetwork};
 use midrail::detection::is_secret_variable;
 use midrail::grants::take_grant;
 use midrail::guardrails::SensitiveFile;
-use midrail::sandboxes::Sandboxes;
+use midrail::sandboxes::{SandboxStarter, Sandboxes};
 use midrail_sandbox::{
     Background, Command, Ending, Folders, Layers, Limits, Network, Report, Sandbox, SandboxError,
 };
@@ -248,28 +248,34 @@ pub(crate) fn mechanisms() -> CliResult<(Layers, Vec<String>)> {
 }
 
 /// Whether calls in the session of a folder can be made in a sandbox on this machine.
-pub(crate) fn is_possible(root: Option<&Path>) -> bool {
+fn is_possible(root: Option<&Path>) -> bool {
     let home = env::home_dir().and_then(|home| home.canonicalize().ok());
     let holds_home = |root: &Path| home.as_ref().is_none_or(|home| home.starts_with(root));
     root.is_some_and(|root| !holds_home(root)) && midrail_sandbox::is_available()
 }
 
-/// The sandboxes of contained calls, if this program can start them for the store.
-pub(crate) fn sandboxes(store: &StoreArgs) -> Option<Sandboxes> {
-    let program = env::current_exe().ok()?.into_os_string().into_string().ok()?;
-    let mut command = vec![program, "run".to_owned()];
-    if let Some(place) = &store.store {
-        let place = place.to_str()?;
-        let is_path = !place.contains("://") && !place.starts_with("env:");
-        let place =
-            if is_path { std::path::absolute(place).ok()?.to_str()?.to_owned() } else { place.to_owned() };
-        command.extend(["--store".to_owned(), place]);
+/// The sandboxes of contained calls, which this program starts with the grants of a store.
+pub(crate) fn sandboxes(store: &StoreArgs) -> Sandboxes {
+    let (place, project) = (store.store.clone(), store.project.clone());
+    Sandboxes::new(move |root| {
+        let command = is_possible(root).then(|| starter(place.as_deref(), project.as_deref())).flatten()?;
+        Some(SandboxStarter { command, shell: shell().to_owned() })
+    })
+}
+
+/// The command that starts a sandbox. `None`: a path is no text.
+fn starter(store: Option<&Path>, project: Option<&str>) -> Option<Vec<String>> {
+    let mut command = vec![env::current_exe().ok()?.to_str()?.to_owned(), "run".to_owned()];
+    if let Some(store) = store {
+        let named = store.to_str()?;
+        // A variable and an address are no paths.
+        let is_path = !named.contains("://") && !named.starts_with("env:");
+        let store = if is_path { std::path::absolute(store).ok()? } else { store.to_owned() };
+        command.extend(["--store".to_owned(), store.to_str()?.to_owned()]);
     }
-    if let Some(project) = &store.project {
-        command.extend(["--in".to_owned(), project.clone()]);
-    }
+    command.extend(project.into_iter().flat_map(|project| ["--in".to_owned(), project.to_owned()]));
     command.push("--box".to_owned());
-    Some(Sandboxes::new(command, shell(), is_possible))
+    Some(command)
 }
 
 /// The shell in which agents run commands here.
