@@ -95,7 +95,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
         None => Ok(permitted(args)),
     };
     let permits = permits.map_err(not_run)?;
-    let (sandbox, folders) = sandbox(&permits, !args.no_mounts).map_err(not_run)?;
+    let here = env::current_dir().and_then(|dir| dir.canonicalize());
+    let here =
+        here.map_err(|error| not_run(CliError::new(format!("cannot find the current folder: {error}"))))?;
+    let (sandbox, folders) = sandbox(&permits, here, !args.no_mounts).map_err(not_run)?;
     let mut words = args.command.iter().cloned();
     let program = words.next().ok_or_else(|| not_run(CliError::new("no command was given")))?;
     let command = Command { program, args: words.collect(), env: environment(&permits.keep) };
@@ -173,10 +176,8 @@ fn agent() -> Option<u32> {
 const SHELLS: &[&str] = &["ash", "bash", "dash", "fish", "ksh", "sh", "zsh"];
 const MAX_SHELLS: usize = 8;
 
-/// The sandbox for a command in the current folder.
-fn sandbox(permits: &Permits, mounts: bool) -> CliResult<(Sandbox, Folders)> {
-    let dir = env::current_dir().and_then(|dir| dir.canonicalize());
-    let dir = dir.map_err(|error| CliError::new(format!("cannot find the current folder: {error}")))?;
+/// The sandbox for a command in a folder.
+fn sandbox(permits: &Permits, dir: PathBuf, mounts: bool) -> CliResult<(Sandbox, Folders)> {
     let home = env::home_dir().filter(|home| home.is_absolute());
     let home = home.ok_or_else(|| CliError::new("cannot find the home folder: `HOME` is not set"))?;
     let root = match &permits.root {
@@ -239,9 +240,7 @@ fn sandbox(permits: &Permits, mounts: bool) -> CliResult<(Sandbox, Folders)> {
 /// What enforces a sandbox on this machine, and what it lacks here.
 pub(crate) fn mechanisms() -> CliResult<(Layers, Vec<String>)> {
     let folder = tempfile::tempdir()?;
-    let permits = Permits { root: Some(folder.path().to_owned()), ..Permits::default() };
-    let (mut sandbox, _) = sandbox(&permits, true)?;
-    sandbox.dir = folder.path().to_owned();
+    let (sandbox, _) = sandbox(&Permits::default(), folder.path().canonicalize()?, true)?;
     let command = Command { program: "true".into(), args: Vec::new(), env: environment(&[]) };
     let report = sandbox.run(&command).map_err(|error| CliError::new(error.to_string()))?;
     Ok((report.layers, report.missing))
