@@ -260,7 +260,7 @@ export interface AuditRef {
 export type Autonomy = "standard" | "strict" | "lockdown" | "halt";
 
 /** An effect. A decision has the highest effect that any guardrail requested. */
-export type Effect = "allow" | "warn" | "redact" | "retry" | "escalate" | "block" | "halt";
+export type Effect = "allow" | "warn" | "redact" | "contain" | "retry" | "escalate" | "block" | "halt";
 
 /** Whether verdicts are enforced. */
 export type Mode = "enforce" | "shadow";
@@ -368,6 +368,8 @@ export interface Decision {
   risk?: Risk | null;
   /** The result is withheld, and the host should undo the action. */
   rollback_requested?: boolean;
+  /** The id of the sandbox that a contained call runs in. */
+  sandbox?: string | null;
   /** The message for the user at the end of the run. */
   user_message?: string | null;
   /** The verdict of each guardrail of the chain. */

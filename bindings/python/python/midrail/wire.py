@@ -362,7 +362,7 @@ Autonomy = Union[Literal["standard"], Literal["strict"], Literal["lockdown"], Li
 """How much an agent may do without approval, by the share of its budgets that remains."""
 
 
-Effect = Union[Literal["allow"], Literal["warn"], Literal["redact"], Literal["retry"], Literal["escalate"], Literal["block"], Literal["halt"]]
+Effect = Union[Literal["allow"], Literal["warn"], Literal["redact"], Literal["contain"], Literal["retry"], Literal["escalate"], Literal["block"], Literal["halt"]]
 """An effect. A decision has the highest effect that any guardrail requested."""
 
 
@@ -514,6 +514,9 @@ class Decision(TypedDict, total=False):
 
     rollback_requested: bool
     """The result is withheld, and the host should undo the action."""
+
+    sandbox: str | None
+    """The id of the sandbox that a contained call runs in."""
 
     user_message: str | None
     """The message for the user at the end of the run."""
