@@ -87,7 +87,7 @@ Exit codes:
 /// Exit codes of `check`.
 pub(crate) const CHECK: &str = "\
 Exit codes:
-  0  allow, warn, redact: the action may continue
+  0  allow, warn, redact, contain: the action may continue
   1  an error: no decision was made, and the action must not continue
   2  block, halt, escalate, retry: the action must not continue; also if
      the store failed (no record, no allow), and after an internal error;

@@ -384,7 +384,7 @@ impl Guardrail for DestructiveCommand {
     }
 
     fn can_retry(&self, _: EventKind) -> bool {
-        // Where there is no sandbox, the agent is told to start one.
+        // Where there is no sandbox, the answer is to start one.
         self.unknown == UnknownCode::RequireBox
     }
 

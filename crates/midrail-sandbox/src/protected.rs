@@ -136,7 +136,7 @@ fn read(path: &Path, bytes: &mut u64) -> io::Result<Option<Entry>> {
     Ok(Some(entry))
 }
 
-/// A place next to a protected path for what is found there: another program than the command may have made it, and nobody may lose it.
+/// A place next to a protected path for what is found there: it may be of another program than the command, whose user must not lose it.
 struct Aside<'p> {
     root: &'p Path,
     place: PathBuf,

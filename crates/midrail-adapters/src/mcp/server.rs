@@ -199,7 +199,7 @@ impl Proxy {
 
 /// Drops a message of a server that sends too many.
 fn too_many(method: &str, id: Option<&Value>, out: &mut RelayOutput) {
-    let why = "the server sends too many messages that nobody asked for";
+    let why = "the server sends too many messages without a request for them";
     out.remarks.push(format!("{method} was not forwarded: {why}"));
     if let Some(id) = id {
         let error = json!({"code": answers::REFUSED, "message": format!("Midrail: {why}")});

@@ -42,7 +42,7 @@ pub(crate) struct Args {
     /// Only this agent, or agents with this role
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// Only entries with this effect: allow, warn, redact, retry, escalate, block, halt
+    /// Only entries with this effect: allow, warn, redact, contain, retry, escalate, block, halt
     #[arg(long, value_name = "EFFECT", conflicts_with = "stopped")]
     effect: Option<Effect>,
     /// Only stopped actions: retry, escalate, block, halt

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use crate::run::is_available;
 use crate::world::{Ended, World, ended};
 
-/// What `$TOOL` runs is not known, so nobody has seen what the script does.
+/// What `$TOOL` runs is not known, and so neither is what the script does.
 const WIPE: &str = "${TOOL:-true}\necho x > here\necho gone > \"$LETTER\" || echo refused\n";
 
-/// A project with code that nobody has read, and something to lose.
+/// A project with code that was not read, and something to lose.
 fn project() -> World {
     let world = World::new();
     world.write("wipe.sh", WIPE);

@@ -32,7 +32,11 @@ impl Tally<'_> {
         let rules = boxes.iter().map(|name| self.policy.sandbox(name).unwrap_or_default());
         let rules = rules.reduce(|all, rules| all.and(&rules)).unwrap_or_default();
         let id = |command: &str| sandbox_id(self.inputs, &rules, command);
-        let Some(Contained { args, digest, id }) = self.inputs.contained(id) else { return };
+        let Some(Contained { args, digest, id }) = self.inputs.contained(id) else {
+            // INVARIANT: a call that is not rewritten does not happen.
+            self.decision.effect = Effect::Block;
+            return;
+        };
         let grant = SandboxGrant {
             command: digest,
             root: self.inputs.facts.root.clone(),

@@ -18,7 +18,7 @@ pub(crate) struct Records {
     /// Only records in which this guardrail decided or returned more than allow
     #[arg(long, value_name = "ID", value_parser = guardrail_name)]
     guardrail: Option<String>,
-    /// Only records with this effect: allow, warn, redact, retry, escalate, block, halt
+    /// Only records with this effect: allow, warn, redact, contain, retry, escalate, block, halt
     #[arg(long, value_name = "EFFECT")]
     effect: Option<Effect>,
     /// Only records of this event kind
