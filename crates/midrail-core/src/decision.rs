@@ -46,6 +46,12 @@ pub struct Decision {
     /// The id of the sandbox that a contained call runs in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<String>,
+    /// No person needs to be asked about this call: it is listed in a pack, and no guardrail objects.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub vouched: bool,
+    /// Why no person needs to be asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grounds: Option<String>,
     /// Guidance for the next attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<Retry>,

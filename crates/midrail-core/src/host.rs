@@ -17,6 +17,9 @@ pub struct Host {
     /// It asks its own user if a decision requires an approval.
     #[serde(default, skip_serializing_if = "std::ops::Not::not", rename = "asks")]
     pub asks_user: bool,
+    /// It does not ask its own user about a call that a decision vouches for.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not", rename = "vouches")]
+    pub takes_vouches: bool,
     /// The host's own name for this event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<String>,

@@ -52,6 +52,7 @@ mod trusted_host;
 mod usage;
 mod verdict;
 pub mod visible;
+mod vouching;
 
 pub use action::{Action, ActionType, CommandCall, Danger, FileCopy, NetworkUse, OpaqueCode, OpaqueKind};
 pub use action_digest::{action_digest, action_text};
@@ -107,3 +108,4 @@ pub use text_test::{TextTest, WantedText};
 pub use trusted_host::{TRUSTED_HOSTS, TrustedHost};
 pub use usage::RUN_START;
 pub use verdict::{Notice, Recovery, Redaction, StopFinding, Verdict};
+pub use vouching::Grounds;

@@ -98,7 +98,7 @@ pub(crate) fn check_late_answer(entry: &PolicyEntry, inputs: &Inputs<'_>, late: 
     answer
 }
 
-/// Lets a guardrail update its state after a decision. A failure is recorded, and changes nothing.
+/// Lets a guardrail update its state after a decision. After a failure, which is recorded, the decision vouches for nothing.
 pub(crate) fn observe(entry: &PolicyEntry, inputs: &Inputs<'_>, decision: &mut Decision) {
     let context = Context::new(inputs, &entry.spec);
     let mut changes = Changes::default();
@@ -110,11 +110,14 @@ pub(crate) fn observe(entry: &PolicyEntry, inputs: &Inputs<'_>, decision: &mut D
     });
     match result {
         Ok(()) => decision.changes.0.extend(changes.0),
-        Err(fault) => decision.verdicts.push(VerdictRecord {
-            guardrail: entry.spec.id.clone(),
-            error: Some(format!("could not learn from this event: {fault}")),
-            ..VerdictRecord::default()
-        }),
+        Err(fault) => {
+            (decision.vouched, decision.grounds) = (false, None);
+            decision.verdicts.push(VerdictRecord {
+                guardrail: entry.spec.id.clone(),
+                error: Some(format!("could not learn from this event: {fault}")),
+                ..VerdictRecord::default()
+            });
+        }
     }
 }
 

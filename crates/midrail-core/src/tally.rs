@@ -31,6 +31,7 @@ use crate::run::{Answer, CheckOutcome};
 use crate::session::Changes;
 use crate::spec::Spec;
 use crate::verdict::{Notice, Recovery, Redaction, Verdict};
+use crate::vouching::Vouching;
 
 /// The verdicts of one event so far.
 pub(crate) struct Tally<'a> {
@@ -48,6 +49,7 @@ pub(crate) struct Tally<'a> {
     redactions: Vec<Redaction>,
     /// The boxes in which guardrails contain the call.
     boxes: Vec<String>,
+    vouching: Vouching,
     /// Notes to the agent, each with the effect of its verdict.
     feedback: Vec<(Effect, String)>,
     /// Why the agent is quarantined.
@@ -103,6 +105,7 @@ impl<'a> Tally<'a> {
             is_halted: false,
             redactions: Vec::new(),
             boxes: Vec::new(),
+            vouching: Vouching::default(),
             feedback: Vec::new(),
             quarantine: None,
         };
@@ -181,6 +184,7 @@ impl<'a> Tally<'a> {
         self.apply_unattended(&mut review);
         self.apply_approval(&mut review);
         self.limit_to_kind(&mut review);
+        self.vouching.add(review.spec, &mut review.verdict, review.error.is_some());
         self.record(&review, duration_us);
         let effect = host::supported_effect(self.inputs, review.verdict.effect);
         self.ranking.would = self.ranking.would.max(effect);
@@ -192,6 +196,7 @@ impl<'a> Tally<'a> {
     /// Adds a verdict that Midrail itself reaches in the name of a guardrail.
     fn apply_as_is(&mut self, mut review: Review<'_>) {
         self.limit_to_kind(&mut review);
+        self.vouching.add(review.spec, &mut review.verdict, review.error.is_some());
         self.record(&review, None);
         self.raise(review.spec.id.clone(), review.verdict);
     }

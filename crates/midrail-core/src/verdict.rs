@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::effect::Effect;
+use crate::vouching::Grounds;
 
 /// The verdict of one guardrail, built from an effect: `Verdict::block("…").advise("…")`.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -23,6 +24,8 @@ pub struct Verdict {
     pub replacement: Option<String>,
     /// The box of a pack that the call runs in (`contain`).
     pub sandbox: Option<String>,
+    /// Why no person needs to be asked about the call.
+    pub grounds: Option<Grounds>,
     /// Guidance for the next attempt (`retry`).
     pub retry_message: Option<String>,
     /// The message for the user (`halt`).
@@ -59,6 +62,7 @@ impl Verdict {
             redactions,
             replacement,
             sandbox,
+            grounds,
             retry_message,
             user_message,
             feedback,
@@ -78,6 +82,7 @@ impl Verdict {
             && notices.is_empty()
             && recovery.is_none()
             && stop_finding.is_none()
+            && grounds.is_none()
             && !*not_checked
             && !*timed_out
             && texts.iter().all(|text| text.is_none())
@@ -86,6 +91,11 @@ impl Verdict {
     /// An effect with its reason.
     pub fn new(effect: Effect, reason: impl Into<String>) -> Self {
         Verdict { effect, reason: reason.into(), ..Verdict::default() }
+    }
+
+    /// No objection, and grounds why no person needs to be asked about the call.
+    pub fn vouch(grounds: Grounds) -> Self {
+        Verdict { grounds: Some(grounds), ..Verdict::default() }
     }
 
     /// The event was not checked, for this reason.

@@ -24,7 +24,8 @@ impl Tally<'_> {
         self.apply_strikes();
         self.apply_effect();
         self.describe();
-        self.contain();
+        let network = self.contain();
+        std::mem::take(&mut self.vouching).apply(self.inputs, network, &mut self.decision);
         self.record_state();
         self.decision
     }

@@ -7,7 +7,7 @@ use super::{Review, Tally};
 use crate::effect::Effect;
 use crate::hex;
 use crate::inputs::Inputs;
-use crate::sandbox::{Contained, DEFAULT_BOX, SandboxGrant, SandboxRules, sandbox_key};
+use crate::sandbox::{Contained, DEFAULT_BOX, SandboxGrant, SandboxNetwork, SandboxRules, sandbox_key};
 
 impl Tally<'_> {
     /// A call that cannot be put into a sandbox here is sent back: the agent can start one itself.
@@ -23,10 +23,10 @@ impl Tally<'_> {
         review.verdict.retry_message.get_or_insert(message);
     }
 
-    /// Puts the call into one sandbox that permits what all guardrails permit that contain it.
-    pub(super) fn contain(&mut self) {
+    /// Puts the call into one sandbox that permits what all guardrails permit that contain it. Returns the network that it reaches.
+    pub(super) fn contain(&mut self) -> Option<SandboxNetwork> {
         if self.decision.effect != Effect::Contain {
-            return;
+            return None;
         }
         let boxes = std::mem::take(&mut self.boxes);
         let rules = boxes.iter().map(|name| self.policy.sandbox(name).unwrap_or_default());
@@ -35,8 +35,9 @@ impl Tally<'_> {
         let Some(Contained { args, digest, id }) = self.inputs.contained(id) else {
             // INVARIANT: a call that is not rewritten does not happen.
             self.decision.effect = Effect::Block;
-            return;
+            return None;
         };
+        let network = rules.network;
         let grant = SandboxGrant {
             command: digest,
             root: self.inputs.facts.root.clone(),
@@ -49,6 +50,7 @@ impl Tally<'_> {
         self.decision.changes.set(sandbox_key(&id), grant);
         self.decision.content = Some(Value::Object(args).to_string());
         self.decision.sandbox = Some(id);
+        Some(network)
     }
 
     /// Keeps the box that a verdict names.

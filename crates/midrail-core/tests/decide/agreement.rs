@@ -30,6 +30,8 @@ fn agrees(real: &Decision, (model, expired): &(Decision, BTreeSet<String>)) -> R
     });
     prop_assert_eq!(&content, &model.content, "content");
     prop_assert_eq!(real.sandbox.is_some(), real.effect == Effect::Contain, "sandbox");
+    prop_assert!(model.vouched || !real.vouched, "vouched");
+    prop_assert_eq!(real.grounds.is_some(), real.vouched, "grounds");
     prop_assert_eq!(real.rollback_requested, model.rollback_requested, "rollback_requested");
 
     let mut changes: BTreeMap<String, Option<Value>> = real.changes.0.clone();

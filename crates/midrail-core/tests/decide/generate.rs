@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 
 use midrail_core::{
-    Agent, Bypass, CallUsage, Category, Effect, ErrorInfo, Event, EventKind, Fact, FactKey, HALTED, Handoff,
-    Host, HostLimit, Mode, OnFault, Recovery, Redaction, Risk, SandboxLauncher, StopFinding, StrikeRule,
-    Task, ToolCall, ToolResult, Usage, Verdict,
+    Agent, Bypass, CallUsage, Category, Effect, ErrorInfo, Event, EventKind, Fact, FactKey, Grounds, HALTED,
+    Handoff, Host, HostLimit, Mode, OnFault, Recovery, Redaction, Risk, SandboxLauncher, SandboxNetwork,
+    StopFinding, StrikeRule, Task, ToolCall, ToolResult, Usage, Verdict,
 };
 use proptest::collection::vec;
 use proptest::option::{of, weighted};
@@ -205,11 +205,19 @@ pub(crate) fn verdicts() -> BoxedStrategy<Verdict> {
         vec(words(&["increment_strike", "emit_alert"]), 0..2),
         weighted(0.2, select(&[Recovery::Retry, Recovery::Rollback, Recovery::Quarantine][..])),
         weighted(0.1, Just(true)).prop_map(|is_over| is_over.is_some()),
-        (select(findings()), weighted(0.1, Just(true)).prop_map(|is_late| is_late.is_some())),
+        (
+            select(findings()),
+            weighted(0.1, Just(true)).prop_map(|is_late| is_late.is_some()),
+            weighted(0.2, select(&[None, Some(SandboxNetwork::None), Some(SandboxNetwork::All)][..])),
+        ),
     );
     (effects(), texts, rest)
         .prop_map(
-            |(effect, texts, (redactions, effects, recovery, not_checked, (stop_finding, timed_out)))| {
+            |(
+                effect,
+                texts,
+                (redactions, effects, recovery, not_checked, (stop_finding, timed_out, grounds)),
+            )| {
                 let (reason, advice, retry_message, user_message, feedback, replacement) = texts;
                 Verdict {
                     advice,
@@ -223,7 +231,8 @@ pub(crate) fn verdicts() -> BoxedStrategy<Verdict> {
                     not_checked,
                     timed_out,
                     stop_finding,
-                    ..Verdict::new(effect, reason)
+                    grounds: grounds.map(|sandbox| Grounds { reason: "it is listed".to_owned(), sandbox }),
+                    ..Verdict::new(effect, if effect == Effect::Allow { "" } else { &reason })
                 }
             },
         )
@@ -514,10 +523,11 @@ pub(crate) fn events() -> BoxedStrategy<Event> {
     let stream = (of(words(&["m-1", "m-2", ""])), of(any::<bool>()));
     let limits =
         subsequence(vec![HostLimit::Notes, HostLimit::Redact, HostLimit::Block, HostLimit::Halt], 0..=4);
-    let host = (limits, any::<bool>()).prop_map(|(limits, asks_user)| Host {
+    let host = (limits, any::<bool>(), any::<bool>()).prop_map(|(limits, asks_user, takes_vouches)| Host {
         name: "some-host".to_owned(),
         limits,
         asks_user,
+        takes_vouches,
         ..Host::default()
     });
     let stream = (stream, weighted(0.3, host), weighted(0.7, words(&["startup", "clear", "resume", "new"])));

@@ -32,4 +32,5 @@ mod rewriting;
 mod state;
 mod streams;
 mod strikes;
+mod vouching;
 mod world;

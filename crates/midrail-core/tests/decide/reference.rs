@@ -242,7 +242,30 @@ impl Model<'_> {
         if effect == Effect::Contain {
             decision.content = self.sandboxed(SANDBOX);
         }
+        decision.vouched = self.is_vouched(votes, &decision);
         (decision, expired)
+    }
+
+    /// No person needs to be asked about a call if a guardrail has grounds and none has anything against it, in shadow mode either.
+    /// What could not be read is another reason to ask, which this does not know.
+    fn is_vouched(&self, votes: &[Vote], decision: &Decision) -> bool {
+        let is_clear = |vote: &Vote| {
+            let Verdict { effect, reason, effects, notices, not_checked, timed_out, sandbox, .. } =
+                &vote.verdict;
+            let is_silent = match effect {
+                Effect::Allow => reason.is_empty(),
+                Effect::Contain => sandbox.is_some(),
+                _ => false,
+            };
+            let has_consequence = !effects.is_empty() || !notices.is_empty() || *not_checked || *timed_out;
+            is_silent && !has_consequence && vote.error.is_none()
+        };
+        self.event.kind == EventKind::BeforeTool
+            && matches!(decision.effect, Effect::Allow | Effect::Contain)
+            && decision.would.is_none()
+            && self.event.host.as_ref().is_none_or(|host| host.takes_vouches)
+            && votes.iter().all(is_clear)
+            && votes.iter().any(|vote| !vote.is_shadow && vote.verdict.grounds.is_some())
     }
 
     /// A host that cannot change a text or end a run blocks instead, and sends an agent back to work 25 times at most.
