@@ -330,6 +330,14 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// The same, only if a file system followed the links. Without a root, an absolute path could be anywhere.
+    pub fn known_place(&self, path: &str) -> Result<Option<Place>, Missing> {
+        let place = self.real_place(path, None)?;
+        let is_known = matches!(self.known_fact(&FactKey::Place(path.to_owned())), Some(Fact::Place(_)));
+        let has_folder = self.root().is_some() || self.event.cwd.is_some();
+        Ok(Some(place).filter(|_| is_known && (has_folder || !path.starts_with('/'))))
+    }
+
     /// Every name of a file of this event: its places, and their absolute names. A rule that forbids files applies if it matches
     /// any of them.
     pub fn path_aliases(&self, path: &str) -> Result<Vec<String>, Missing> {

@@ -18,6 +18,7 @@ mod event;
 mod facts;
 pub mod glob;
 mod glob_overlap;
+mod grounds;
 mod guardrail;
 pub mod hex;
 mod hit;
@@ -52,7 +53,6 @@ mod trusted_host;
 mod usage;
 mod verdict;
 pub mod visible;
-mod vouching;
 
 pub use action::{Action, ActionType, CommandCall, Danger, FileCopy, NetworkUse, OpaqueCode, OpaqueKind};
 pub use action_digest::{action_digest, action_text};
@@ -72,6 +72,7 @@ pub use facts::{
     CommandOutcome, DeepCall, DeepOutcome, Fact, FactKey, Facts, FileState, Finding, GitState, HookAnswer,
     HookCall, HookOutcome, HookRequest, Needs, PackCommand, PrefetchedReads, UnknownFact, UnsavedFiles,
 };
+pub use grounds::Grounds;
 pub use guardrail::{ArgumentChange, Condition, Fault, Guardrail, Rewrite};
 pub use hit::{Confidence, Hit, Severity};
 pub use host::{Host, HostLimit};
@@ -108,4 +109,3 @@ pub use text_test::{TextTest, WantedText};
 pub use trusted_host::{TRUSTED_HOSTS, TrustedHost};
 pub use usage::RUN_START;
 pub use verdict::{Notice, Recovery, Redaction, StopFinding, Verdict};
-pub use vouching::Grounds;

@@ -14,6 +14,7 @@ mod sandbox;
 pub(crate) mod stream;
 pub(crate) mod strikes;
 mod unattended;
+mod vouching;
 
 use std::sync::Arc;
 
@@ -21,6 +22,7 @@ use serde_json::{Value, json};
 
 use self::hold::{About, Hold};
 use self::strikes::Strikes;
+use self::vouching::Vouching;
 use crate::decision::{ApprovalRequest, Decision, Mode, Retry, Suppressed, VerdictRecord};
 use crate::effect::Effect;
 use crate::event::EventKind;
@@ -31,7 +33,6 @@ use crate::run::{Answer, CheckOutcome};
 use crate::session::Changes;
 use crate::spec::Spec;
 use crate::verdict::{Notice, Recovery, Redaction, Verdict};
-use crate::vouching::Vouching;
 
 /// The verdicts of one event so far.
 pub(crate) struct Tally<'a> {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::effect::Effect;
-use crate::vouching::Grounds;
+use crate::grounds::Grounds;
 
 /// The verdict of one guardrail, built from an effect: `Verdict::block("…").advise("…")`.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -64,6 +64,7 @@ mod time_budget_check;
 mod token_budget;
 mod token_budget_check;
 mod tool_allowlist;
+mod vouch;
 
 #[cfg(test)]
 mod spending_tests;
@@ -129,3 +130,4 @@ pub use shared::durations::{Seconds, Timeout};
 pub use shared::one_or_many::OneOrMany;
 pub use shared::settings::{CommandLine, Folder, Money, Pattern, SettingsProblem, present};
 pub use tool_allowlist::ToolAllowlist;
+pub use vouch::{Vouch, VouchedCommand};

@@ -339,6 +339,10 @@ pub struct Expectation {
     pub reason: OneOrMany,
     /// Parts of the advice.
     pub advice: OneOrMany,
+    /// Whether no person needs to be asked.
+    pub vouched: Option<bool>,
+    /// Parts of the grounds why no person needs to be asked.
+    pub grounds: OneOrMany,
     /// Parts of the content.
     pub content: OneOrMany,
     /// Parts of the feedback.

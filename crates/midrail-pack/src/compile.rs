@@ -11,7 +11,6 @@ mod flow;
 mod modify;
 mod routing;
 mod spec;
-mod vouch;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -50,6 +49,9 @@ pub(crate) fn compile(pack: &Pack, trust: Trust) -> Result<Compiled<'_>, Vec<Iss
     if let Some(guard) = &pack.mcp {
         compiler.guard("/mcp", guard, &Binding::default());
     }
+    if let Some(guard) = &pack.vouch {
+        compiler.guard("/vouch", guard, &Binding::default());
+    }
     let mut definitions = Vec::new();
     for (name, agent) in &pack.agents {
         definitions.push(compiler.agent(name, agent));
@@ -63,7 +65,6 @@ pub(crate) fn compile(pack: &Pack, trust: Trust) -> Result<Compiled<'_>, Vec<Iss
     compiler.alerts(&pack.alerts);
     compiler.tool_risks();
     compiler.labels();
-    compiler.vouch();
     let strikes = compiler.strikes();
     let boxes = compiler.boxes();
     let entries = compiler.finish()?;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use midrail_core::{
     Authorities, Definition, Mode, Policy, PolicyEntry, SandboxRules, StrikeRule, shipped_box, to_json,
 };
-use midrail_guardrails::guardrail_id;
+use midrail_guardrails::{builtin, guardrail_id};
 use serde::{Deserialize, Serialize};
 
 use crate::compile::{CompiledGuard, Trust, always_on, compile, routing, unknown_ids, unknown_labels};
@@ -249,7 +249,13 @@ impl<'p> Merged<'p> {
                     continue;
                 }
             };
-            for guard in compiled.entries {
+            let layer = self.members.get(at).map(|member| member.layer);
+            // INVARIANT: a project does not decide what its user is asked.
+            let vouches = |guard: &CompiledGuard<'_>| {
+                guard.guard.uses.as_deref().and_then(builtin).is_some_and(|it| it.id == "vouch")
+            };
+            let is_project = layer == Some(Layer::Project);
+            for guard in compiled.entries.into_iter().filter(|guard| !is_project || !vouches(guard)) {
                 let id = guard.entry.spec.id.to_string();
                 if let Err(issue) = self.place(Placed { guard, member: at, id }) {
                     issues.push((at, issue));
@@ -257,8 +263,7 @@ impl<'p> Merged<'p> {
             }
             self.definitions.extend(compiled.definitions);
             self.strikes.extend(compiled.strikes);
-            let layer = self.members.get(at).map(|member| member.layer);
-            self.add_boxes(compiled.boxes, layer == Some(Layer::Project));
+            self.add_boxes(compiled.boxes, is_project);
             if let (Some(authorities), Some(layer)) = (compiled.authorities, layer)
                 && self.authorities.as_ref().is_none_or(|(above, _)| *above == layer)
             {

@@ -82,7 +82,7 @@ pub fn lint(documents: &[(Layer, PackDocument)]) -> Vec<LintFinding> {
     definition::feedback_names(packs, out);
     definition::same_names(packs, out);
     flow::unused_labels(packs, out);
-    vouch::not_in_effect(packs, out);
+    vouch::of_project(packs, out);
     vouch::invalid(packs, out);
     findings.sorted()
 }

@@ -14,7 +14,7 @@ mod vouch;
 use std::collections::BTreeMap;
 
 use midrail_core::{Mode, OnFault, Risk};
-use midrail_guardrails::{McpDefinitions, Script, Seconds};
+use midrail_guardrails::{McpDefinitions, Script, Seconds, Vouch};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -26,7 +26,6 @@ pub use flow::{FlowOf, FlowText, FlowUnless, FlowUnlessWord, LabelText};
 pub use gateway::{Consequence, RiskRouter, Scripts, StrikeLimit, TimeoutEffect};
 pub use guard::{Bypass, Guard, KeySource, RequireBefore, Rule, StateScope};
 pub use people::{AlertRule, ApprovalRules, Channel, EmergencyRule, UnattendedRule};
-pub use vouch::{Vouch, VouchedCommand};
 
 use crate::case::Case;
 use crate::raw::guard::guards;
@@ -92,9 +91,11 @@ pub struct Pack {
     #[serde(default, skip_serializing_if = "Option::is_none", with = "mcp")]
     #[schemars(with = "Option<McpDefinitions>")]
     pub mcp: Option<Box<Guard>>,
-    /// The calls for which no person needs to be asked if no guardrail objects. Not in effect yet.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "vouch::vouch_map")]
-    pub vouch: Option<Vouch>,
+    /// The calls about which no person needs to be asked if no guardrail objects: the settings of the guardrail vouch. Those of a
+    /// project are not in effect.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "vouch")]
+    #[schemars(with = "Option<Vouch>")]
+    pub vouch: Option<Box<Guard>>,
     /// What contained calls may do, by the name of the box. There are two without this key: `default` reaches no network, `install`
     /// reaches it for package managers. A box of a project permits no more than the box of that name of the user does.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

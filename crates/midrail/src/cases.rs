@@ -223,7 +223,7 @@ impl CaseSet {
         }
         if let Some(text) = &case.document {
             let read = PackDocument::read(&case.id, text, None)?;
-            documents.extend(read.into_iter().map(|document| (Layer::Project, document)));
+            documents.extend(read.into_iter().map(|document| (Layer::User, document)));
         }
         let own = Pack {
             pack: "case".to_owned(),
@@ -236,7 +236,7 @@ impl CaseSet {
             strikes: case.strikes.clone(),
             ..Pack::default()
         };
-        documents.push((Layer::Project, PackDocument::from_pack(&case.id, own)?));
+        documents.push((Layer::User, PackDocument::from_pack(&case.id, own)?));
         Ok(midrail_pack::compile_policy(&documents)?)
     }
 
@@ -435,12 +435,16 @@ impl<'c> Player<'c> {
             let found = decision.by.as_deref().unwrap_or("no guardrail");
             differ("by", by.clone(), found.to_owned(), guardrail_id(by) == found);
         }
+        if let Some(vouched) = expect.vouched {
+            differ("vouched", vouched.to_string(), decision.vouched.to_string(), vouched == decision.vouched);
+        }
         let feedback = decision.feedback.join("\n\n");
         let retry = decision.retry.as_ref().map(|retry| retry.message.as_str()).unwrap_or_default();
         for (field, parts, found) in [
             ("reason", &expect.reason, decision.reason.as_str()),
             ("advice", &expect.advice, decision.advice.as_deref().unwrap_or_default()),
             ("content", &expect.content, decision.content.as_deref().unwrap_or_default()),
+            ("grounds", &expect.grounds, decision.grounds.as_deref().unwrap_or_default()),
             ("feedback", &expect.feedback, feedback.as_str()),
             ("retry", &expect.retry, retry),
         ] {

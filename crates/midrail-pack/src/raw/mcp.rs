@@ -10,9 +10,16 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Box<Guard>>, D::Error> {
     let settings = Option::<McpDefinitions>::deserialize(deserializer)?.unwrap_or_default();
-    let with = serde_json::to_value(settings).map_err(serde::de::Error::custom)?;
-    let uses = Some("mcp-definitions".to_owned());
-    Ok(Some(Box::new(Guard { uses, with: Some(with), ..Guard::default() })))
+    guard("mcp-definitions", settings)
+}
+
+/// A guardrail with the settings of a key of a pack.
+pub(super) fn guard<E: serde::de::Error>(
+    uses: &str,
+    settings: impl Serialize,
+) -> Result<Option<Box<Guard>>, E> {
+    let with = Some(serde_json::to_value(settings).map_err(E::custom)?);
+    Ok(Some(Box::new(Guard { uses: Some(uses.to_owned()), with, ..Guard::default() })))
 }
 
 pub(super) fn serialize<S: Serializer>(guard: &Option<Box<Guard>>, serializer: S) -> Result<S::Ok, S::Error> {

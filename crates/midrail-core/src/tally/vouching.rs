@@ -6,30 +6,22 @@
 use crate::decision::{Decision, Mode};
 use crate::effect::Effect;
 use crate::event::EventKind;
+use crate::grounds::Grounds;
 use crate::inputs::Inputs;
 use crate::sandbox::SandboxNetwork;
 use crate::spec::Spec;
 use crate::verdict::Verdict;
 
-/// Why no person needs to be asked about a call, as one guardrail sees it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Grounds {
-    /// The reason, for people: `\`cargo test\` is listed`.
-    pub reason: String,
-    /// It counts only in a sandbox, with no more network than this.
-    pub sandbox: Option<SandboxNetwork>,
-}
-
 /// The grounds for one event, and whether they are withheld.
 #[derive(Default)]
-pub(crate) struct Vouching {
+pub(super) struct Vouching {
     grounds: Vec<Grounds>,
     is_withheld: bool,
 }
 
 impl Vouching {
     /// Adds what a verdict supplies or withholds. `has_failed`: the guardrail failed.
-    pub(crate) fn add(&mut self, spec: &Spec, verdict: &mut Verdict, has_failed: bool) {
+    pub(super) fn add(&mut self, spec: &Spec, verdict: &mut Verdict, has_failed: bool) {
         let grounds = verdict.grounds.take();
         let is_box = verdict.effect == Effect::Contain && verdict.sandbox.is_some();
         let objects = verdict.effect != Effect::Allow && !is_box;
@@ -44,7 +36,7 @@ impl Vouching {
     }
 
     /// Sets whether the decision vouches for the call. `network`: what the sandbox of a contained call reaches.
-    pub(crate) fn apply(self, inputs: &Inputs<'_>, network: Option<SandboxNetwork>, decision: &mut Decision) {
+    pub(super) fn apply(self, inputs: &Inputs<'_>, network: Option<SandboxNetwork>, decision: &mut Decision) {
         let event = inputs.event;
         let is_clear = match decision.effect {
             Effect::Allow => decision.content.is_none(),
