@@ -10,7 +10,7 @@ use std::{env, fs};
 use serde::Deserialize;
 
 /// What a host can do with an answer.
-const CAPABILITIES: [&str; 5] = ["block", "ask", "redact", "notes", "halt"];
+const CAPABILITIES: [&str; 6] = ["block", "ask", "redact", "notes", "halt", "vouch"];
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]

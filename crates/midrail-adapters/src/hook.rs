@@ -92,6 +92,9 @@ impl Hook {
         self.host.adapter.decode(hook_event, &self.payload, &mut event).map_err(|source| {
             HookError::Decode { host: self.host.title, hook_event: self.name.clone(), source }
         })?;
+        if hook_event.capabilities.vouch && may_vouch(&event) {
+            event.host.iter_mut().for_each(|host| host.takes_vouches = true);
+        }
         if event.kind == EventKind::SessionStart && event.source.is_none() {
             event.source = self.payload.owned("source");
         }
@@ -120,6 +123,7 @@ impl Hook {
         let Some(hook_event) = self.hook_event else { return self.host.adapter.allow() };
         let mut strongest: Option<Decision> = None;
         let mut feedback = Vec::new();
+        let is_vouched = decisions.iter().all(|decision| decision.vouched);
         for decision in decisions {
             if strongest.as_ref().is_none_or(|other| decision.effect > other.effect) {
                 feedback.extend(strongest.replace(decision).map(|weaker| weaker.feedback));
@@ -129,6 +133,7 @@ impl Hook {
         }
         let Some(mut decision) = strongest else { return self.refuse("there is no decision") };
         decision.feedback.extend(feedback.into_iter().flatten());
+        decision.vouched = is_vouched;
         let is_changed = hook_event.kind == EventKind::BeforeTool && decision.effect.allows();
         if is_changed && decision.content.is_some() && modified_args(hook_event, &decision).is_none() {
             // The call as the agent wrote it is not allowed.
@@ -176,6 +181,26 @@ pub fn refusal(host: &'static HostSpec, named: Option<&str>, reason: &str) -> Ho
 
 fn refuse_event(host: &HostSpec, hook_event: Option<&HookEvent>, reason: &str) -> HookOutput {
     host.adapter.refuse(hook_event, &format!("Midrail could not decide this, so it is blocked: {reason}"))
+}
+
+/// Arguments with which an agent asks its host to make a call outside the host's own sandbox.
+const WITHOUT_SANDBOX: &[&str] = &[
+    "dangerouslyDisableSandbox",
+    "dangerously_disable_sandbox",
+    "requires_full_access",
+    "sandbox_permissions",
+    "with_escalated_permissions",
+];
+
+/// Whether the host may skip its question about a call. It never may while it only plans, nor about a call that leaves its sandbox.
+fn may_vouch(event: &Event) -> bool {
+    let mode = event.extra.get("permission_mode").and_then(Value::as_str);
+    let is_unset =
+        |value: &Value| matches!(value, Value::Null | Value::Bool(false)) || value == "use_default";
+    let leaves_sandbox = event.tool.as_ref().is_some_and(|tool| {
+        WITHOUT_SANDBOX.iter().any(|name| tool.args.get(*name).is_some_and(|value| !is_unset(value)))
+    });
+    mode != Some("plan") && !leaves_sandbox
 }
 
 /// Whether an agent starts with an event, so that it gets its limits.

@@ -84,6 +84,11 @@ pub(crate) fn context(decision: &Decision) -> Option<String> {
     }
 }
 
+/// For the user: why a call is made without a question.
+pub(crate) fn grounds(decision: &Decision) -> String {
+    format!("Midrail vouches for this call: {}.", decision.grounds.as_deref().unwrap_or_default())
+}
+
 /// For the user: why a run ends.
 pub fn halt_message(decision: &Decision) -> String {
     match &decision.user_message {

@@ -235,8 +235,8 @@ impl Vouch {
     /// Whether no person needs to be asked about what the call exchanges with other machines.
     fn allows_network(&self, action: &Action, bases: &BTreeSet<Basis<'_>>) -> bool {
         let is_listed = bases.iter().any(|basis| matches!(basis, Basis::Listed(_)));
-        if is_listed && !bases.contains(&Basis::Fetches) {
-            return true;
+        if !bases.contains(&Basis::Fetches) {
+            return is_listed || (action.hosts.is_empty() && action.network.is_empty());
         }
         let only_receives = |network: &NetworkUse| !network.sends && !network.has_unknown_addresses;
         !action.has_unknown_hosts

@@ -1,5 +1,7 @@
 //! Messages of the agent: requests are decided before the editor serves them, and calls when they are shown.
 
+use std::collections::VecDeque;
+
 use midrail::{Effect, Event, EventKind, ToolCall, ToolResult};
 use serde_json::{Map, Value, json};
 
@@ -14,6 +16,8 @@ use crate::messages;
 use crate::relay::{RelayOutput, Side};
 
 const GATE: Capabilities = Capabilities { ask: true, halt: true, ..Capabilities::BLOCK };
+/// The same for a call about which the agent wants the user to be asked.
+const QUESTION: Capabilities = Capabilities { vouch: true, ..GATE };
 /// The call may have been made already.
 const RUNNING: Capabilities = Capabilities { halt: true, ..Capabilities::NONE };
 /// The agent has the result. `redact` is set so that a file that was read does not count as unread.
@@ -105,13 +109,13 @@ impl Proxy {
         }
         let call = message.param("toolCall").and_then(Value::as_object);
         let name = self.show_call(&id, call.unwrap_or(&Map::new()), out);
-        let base = self.event(&id, EventKind::BeforeTool, "session/request_permission", GATE);
+        let base = self.event(&id, EventKind::BeforeTool, "session/request_permission", QUESTION);
         let call = self.session(&id).calls.entry(name).or_default();
         call.is_decided = true;
         call.due = None;
         let title = call.title().to_owned();
         let event = |call| Event { tool: Some(call), ..base.clone() };
-        let events = call.tool_calls().into_iter().map(event).collect();
+        let events: VecDeque<Event> = call.tool_calls().into_iter().map(event).collect();
         let options = message.param("options").and_then(Value::as_array).cloned().unwrap_or_default();
         let once: Vec<Value> = options
             .iter()
@@ -120,7 +124,10 @@ impl Proxy {
             .collect();
         let hides_options = self.options.keep_asking && once.len() < options.len();
         let line = hides_options.then(|| message.with("/params/options", once)).flatten();
-        let (line, kind) = (line.unwrap_or(message.line), RequestKind::Permission { options, title });
+        let (line, kind) = (
+            line.unwrap_or(message.line),
+            RequestKind::Permission { options, title, is_vouched: !events.is_empty() },
+        );
         self.gate(GatedRequest { session: id, id: message.id, line, kind, events, notes: Vec::new() }, out);
     }
 

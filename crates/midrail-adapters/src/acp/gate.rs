@@ -18,7 +18,13 @@ impl Proxy {
                 let decision = (self.decide)(event.clone());
                 self.decided(request, decision, false, out);
             }
-            None => self.forward(request, out),
+            None => match vouched_answer(&request) {
+                Some(answer) => {
+                    self.untrack(&request);
+                    out.answer(Side::Server, request.id.as_ref(), answer);
+                }
+                None => self.forward(request, out),
+            },
         }
     }
 
@@ -38,6 +44,9 @@ impl Proxy {
     ) {
         let host = request.events.front().and_then(|event| event.host.as_ref());
         let asks_user = host.is_some_and(|host| host.asks_user) && decision.approval.is_none();
+        if let RequestKind::Permission { is_vouched, .. } = &mut request.kind {
+            *is_vouched &= decision.vouched;
+        }
         if decision.effect.allows() {
             request.notes.extend(messages::notes(&decision));
         } else if decision.effect != Effect::Escalate || is_final {
@@ -123,7 +132,7 @@ impl Proxy {
                 out.show(session, &reason);
                 return out.answer(Side::Client, id, json!({"stopReason": "refusal"}));
             }
-            RequestKind::Permission { options, title } => {
+            RequestKind::Permission { options, title, .. } => {
                 out.answer(Side::Server, id, rejection(options, &reason));
                 let note = format!("About `{title}`: {reason}");
                 let session = self.session(session);
@@ -205,6 +214,15 @@ fn rejection(options: &[Value], reason: &str) -> Value {
         None => json!({"outcome": "cancelled"}),
     };
     json!({"outcome": outcome, "_meta": {"midrail": {"reason": reason}}})
+}
+
+/// The answer that allows a call once, without a question to the user, if every decision about it vouches for it and the agent offers
+/// such an option.
+fn vouched_answer(request: &GatedRequest) -> Option<Value> {
+    let RequestKind::Permission { options, is_vouched: true, .. } = &request.kind else { return None };
+    let once = options.iter().find(|option| option.get("kind").is_some_and(|kind| kind == "allow_once"))?;
+    let id = once.get("optionId").filter(|id| id.is_string())?;
+    Some(json!({"outcome": {"outcome": "selected", "optionId": id}}))
 }
 
 /// A prompt with a text of Midrail at the end.

@@ -125,7 +125,12 @@ pub(super) enum RequestKind {
     /// `session/prompt`
     Prompt(Map<String, Value>),
     /// `session/request_permission`
-    Permission { options: Vec<Value>, title: String },
+    Permission {
+        options: Vec<Value>,
+        title: String,
+        /// Whether every decision so far vouches for the call, so that the user is not asked.
+        is_vouched: bool,
+    },
     /// Something that the editor does for the agent.
     Service { call: ToolCall, kind: &'static str, method: String },
 }
@@ -177,6 +182,7 @@ impl Proxy {
             name: NAME.to_owned(),
             limits: can.limits(),
             asks_user: can.ask,
+            takes_vouches: can.vouch,
             event: Some(method.to_owned()),
             ..Host::default()
         };

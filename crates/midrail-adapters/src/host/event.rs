@@ -93,12 +93,14 @@ pub struct Capabilities {
     pub notes: bool,
     /// End the run.
     pub halt: bool,
+    /// Make a call about which it would ask its user, without asking.
+    pub vouch: bool,
 }
 
 impl Capabilities {
     /// None: the host only reports.
     pub const NONE: Capabilities =
-        Capabilities { block: false, ask: false, redact: false, notes: false, halt: false };
+        Capabilities { block: false, ask: false, redact: false, notes: false, halt: false, vouch: false };
     /// Only blocking.
     pub const BLOCK: Capabilities = Capabilities { block: true, ..Capabilities::NONE };
     /// Only notes.

@@ -65,11 +65,15 @@ impl Adapter for ClaudeCode {
             answer.specific("updatedToolOutput", output);
         }
         if let Some(args) = modified_args(hook_event, decision) {
-            // Without a `permissionDecision`, the user's own permission rules still apply to the changed call.
+            // Without a `permissionDecision`, Claude Code asks about the changed call as its user's permission rules say.
             answer.specific("updatedInput", args);
             if let Some(notes) = messages::notes(decision) {
                 answer.set("systemMessage", notes);
             }
+        }
+        if decision.vouched && can.vouch {
+            // The user's own rules that deny or ask still apply.
+            answer.permit("allow", messages::grounds(decision));
         }
         if can.notes
             && (decision.effect.allows() || !can.block)

@@ -78,6 +78,9 @@ impl Adapter for CopilotCli {
             if let Some(args) = modified_args(hook_event, decision) {
                 answer.specific("modifiedArgs", args);
             }
+            if decision.vouched && can.vouch {
+                answer.permit("allow", messages::grounds(decision));
+            }
             match decision.content.as_ref().filter(|_| is_result && can.redact) {
                 Some(content) => {
                     answer.set("modifiedResult", modified(kind(payload), content));

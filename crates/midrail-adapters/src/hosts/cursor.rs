@@ -86,6 +86,9 @@ impl Adapter for Cursor {
             let result = serde_json::from_str(content).ok().filter(Value::is_object);
             answer.insert(REPLACED.to_owned(), result.unwrap_or_else(|| content.as_str().into()));
         }
+        if decision.vouched && can.vouch {
+            answer.insert("permission".to_owned(), "allow".into());
+        }
         HookOutput::json(&Value::Object(answer))
     }
 

@@ -27,6 +27,7 @@ A note that an answer cannot carry follows with the next answer that can.
 - **redact**: replace a text
 - **notes**: give the agent a note with an answer that allows
 - **halt**: end the run
+- **vouch**: make a call for which a decision vouches without a question to the user
 
 Midrail allows and records events that are not listed. Events of the kind `observed` only report something, or another event
 decides the same action.
@@ -61,10 +62,10 @@ fn reference_page_is_current() {
     let mut text = HEAD.to_owned();
     for host in hosts::ALL.iter() {
         write!(text, "\n## {}\n\n`midrail hook {}`\n\n", host.title, host.name).unwrap();
-        text += "| event | kind | block | ask | redact | notes | halt |\n|---|---|---|---|---|---|---|\n";
+        text += "| event | kind | block | ask | redact | notes | halt | vouch |\n|---|---|---|---|---|---|---|---|\n";
         for hook_event in host.hook_events {
             let can = hook_event.capabilities;
-            let cells = [can.block, can.ask, can.redact, can.notes, can.halt];
+            let cells = [can.block, can.ask, can.redact, can.notes, can.halt, can.vouch];
             let cells = cells.map(|can| if can { " yes |" } else { " |" }).concat();
             writeln!(text, "| {} | {} |{cells}", hook_event.name, hook_event.kind.as_str()).unwrap();
         }

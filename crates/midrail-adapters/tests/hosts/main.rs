@@ -97,6 +97,14 @@ fn decisions(hook_event: Option<&HookEvent>) -> Vec<(&'static str, Decision)> {
     if can.ask {
         all.push(("ask", base(Effect::Escalate)));
     }
+    if can.vouch {
+        let vouched = Decision {
+            vouched: true,
+            grounds: Some("`make test` is listed".to_owned()),
+            ..Decision::default()
+        };
+        all.push(("vouched", vouched));
+    }
     all
 }
 

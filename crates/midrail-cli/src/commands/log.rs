@@ -48,6 +48,9 @@ pub(crate) struct Args {
     /// Only stopped actions: retry, escalate, block, halt
     #[arg(long)]
     stopped: bool,
+    /// Only calls for which Midrail vouches, so that no user was asked
+    #[arg(long)]
+    vouched: bool,
     /// Only entries since this time: 2026-11-15T10:00:00Z, 2026-11-15, or a duration ago such as 2h
     #[arg(long, value_name = "TIME", value_parser = time::parse)]
     since: Option<Timestamp>,
@@ -104,7 +107,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
             let Some(newest) = page.last() else { break };
             last = newest.seq;
             let fits = |entry: &&AuditEntry| filters.iter().any(|filter| filter.matches(&entry.labels));
-            for entry in page.iter().filter(fits).map(Entry::new).filter(|entry| args.is_of_agent(entry)) {
+            for entry in page.iter().filter(fits).map(Entry::new).filter(|entry| args.shows(entry)) {
                 printer.print(&entry, output)?;
             }
         }
@@ -188,6 +191,10 @@ impl Args {
         stopped.map(|effect| AuditFilter { effect: Some(effect), ..filter.clone() }).collect()
     }
 
+    fn shows(&self, entry: &Entry) -> bool {
+        (!self.vouched || entry.decision.vouched) && self.is_of_agent(entry)
+    }
+
     fn is_of_agent(&self, entry: &Entry) -> bool {
         self.agent.as_deref().is_none_or(|agent| {
             entry.agent(|agent| &agent.id) == Some(agent) || entry.agent(|agent| &agent.role) == Some(agent)
@@ -219,12 +226,14 @@ fn past(
             return Ok((shown.into(), true));
         }
         let Some(entry) = pages.next()? else { break };
-        // Records that do not contain the agent's name are not parsed.
-        if agent.as_ref().is_some_and(|agent| !entry.body.contains(agent)) {
+        // Records that do not contain what is wanted are not parsed.
+        if agent.as_ref().is_some_and(|agent| !entry.body.contains(agent))
+            || (args.vouched && !entry.body.contains("\"vouched\":true"))
+        {
             continue;
         }
         let mut entry = Entry::new(&entry);
-        if !args.is_of_agent(&entry) {
+        if !args.shows(&entry) {
             continue;
         }
         if let Some(call) = entry.result_of() {

@@ -262,6 +262,15 @@ fn head(report: &ReplayReport, packs: &[String], undecided: usize, paint: Paint)
         paint.style(style, format!("{} blocked", report.stopped)),
         effects.join(", ")
     ));
+    if report.vouched > 0 {
+        let part = self::share(report.vouched, report.calls);
+        let text =
+            format!("{} of {} calls ({part}) would be made without a question", report.vouched, report.calls);
+        lines.push(paint.style(Style::Good, text));
+        for (grounds, number) in report.grounds.iter().take(SUGGESTED) {
+            lines.push(format!("{number:>7}  {grounds}"));
+        }
+    }
     if report.unjudged > 0 {
         let text = format!("{} not judged, because their inputs were not recorded", report.unjudged);
         lines.push(paint.style(Style::Caution, text));

@@ -52,7 +52,10 @@ fn lists_all_in(pattern: &str, folder: &str) -> bool {
         Some("") => is_inside(folder),
         Some(above) => {
             let above = above.trim_end_matches('/');
-            !above.is_empty() && !has_wildcard(above) && is_below(above, folder)
+            match above {
+                "" => folder.starts_with('/'),
+                _ => !has_wildcard(above) && is_below(above, folder),
+            }
         }
         None => false,
     }
@@ -91,7 +94,8 @@ mod tests {
             ("*", "docs", false),
             ("/opt/data/**", "/opt/data/a", true),
             ("/opt/data/**", "/opt/data2/a", false),
-            ("/**", "/etc/passwd", false),
+            ("/**", "/etc/passwd", true),
+            ("/**", "../a", false),
             ("~/notes/**", "~/notes/a.md", true),
             ("~/notes/**", "~/.ssh/id_rsa", false),
             ("*/**", "src/a.rs", true),

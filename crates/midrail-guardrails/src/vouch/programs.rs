@@ -25,9 +25,12 @@ pub(super) enum Known {
     Fetches,
 }
 
+/// The list of commands whose arguments do not matter.
+const PRINTING: &str = "printing commands";
+
 /// The lists of commands. A row names a program, and a subcommand if it has some. Options with which it does more follow a colon.
 const LISTS: &[(&str, Known)] = &[
-    ("printing commands", Known::Prints),
+    (PRINTING, Known::Prints),
     ("reading commands", Known::Reads),
     ("commands that read their folder", Known::ReadsFolder),
     ("commands that search folders", Known::Searches),
@@ -49,12 +52,14 @@ pub(super) fn known(call: &CommandCall) -> Option<Known> {
     {
         return Some(Known::Prints);
     }
-    let in_list = |name: &str| PROGRAMS.list(name).iter().any(|row| fits(row, call));
+    let in_list = |name: &str| {
+        PROGRAMS.list(name).iter().any(|row| fits(row, call) && (name == PRINTING || are_known(row, call)))
+    };
     if call.program == "sed" && !is_plain_sed(&call.args) {
         return None;
     }
     let found = LISTS.iter().find(|(name, _)| in_list(name)).map(|(_, known)| *known);
-    found.filter(|known| *known == Known::Prints || are_known(call)).or_else(|| lists_only(call))
+    found.or_else(|| lists_only(call))
 }
 
 /// Whether a command is the one of a row, without the options that the row excludes.
@@ -83,11 +88,12 @@ fn is_option(option: &str, arg: &str) -> bool {
     }
 }
 
-/// Whether every argument is known, or is a wildcard that can become no option.
-fn are_known(call: &CommandCall) -> bool {
+/// Whether every argument is known, or is a wildcard that can become no option which the row excludes.
+fn are_known(row: &str, call: &CommandCall) -> bool {
     let is_path = |at: &usize| {
         let arg = call.args.get(*at).map(String::as_str).unwrap_or_default();
-        !arg.starts_with(['-', '*', '?', '[', '{', '~']) && !arg.contains(['$', '`', '(', '<', '>'])
+        let can_be_option = arg.starts_with(['-', '*', '?', '[', '{', '~']);
+        !(can_be_option && row.contains(':')) && !arg.contains(['$', '`', '(', '<', '>'])
     };
     call.unknown.iter().chain(&call.splits).all(is_path)
 }

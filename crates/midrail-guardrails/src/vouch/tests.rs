@@ -37,6 +37,7 @@ fn files_of_every_reading_command_are_known() {
                 "grep" | "egrep" | "fgrep" | "rg" | "jq" | "awk" | "sed" | "fd" | "fdfind" => {
                     format!("{program} p /etc/passwd")
                 }
+                "chmod +x" => "chmod +x /etc/passwd".to_owned(),
                 "cp" | "mv" => format!("{program} src/a.rs /etc/passwd"),
                 _ => format!("{program} /etc/passwd"),
             };

@@ -36,6 +36,7 @@ pub struct ReportBuilder {
     days: BTreeSet<String>,
     report: ReplayReport,
     guardrails: BTreeMap<String, GuardrailTally>,
+    grounds: BTreeMap<String, u64>,
 }
 
 #[derive(Debug, Default)]
@@ -78,6 +79,10 @@ pub struct ReplayReport {
     pub stopped: u64,
     /// Calls of tools among them.
     pub stopped_calls: u64,
+    /// Calls that would have been vouched for, so that no user is asked about them.
+    pub vouched: u64,
+    /// The same by their grounds, the most frequent first.
+    pub grounds: Vec<(String, u64)>,
     /// Events that could not be judged, because what was needed is not recorded. They are not counted as stopped.
     pub unjudged: u64,
     /// By guardrail, those that would have stopped most first.
@@ -159,6 +164,13 @@ impl ReportBuilder {
             report.last = Some(report.last.map_or(time, |last| last.max(time)));
             self.days.insert(time.strftime("%Y-%m-%d").to_string());
         }
+        if decision.vouched {
+            report.vouched += 1;
+            let grounds = redact(decision.grounds.as_deref().unwrap_or_default());
+            if self.grounds.len() < MOST_KINDS || self.grounds.contains_key(&grounds) {
+                *self.grounds.entry(grounds).or_default() += 1;
+            }
+        }
         // Guardrails in shadow mode count as if they were enforced: that is what is asked for.
         let effect = decision.effect.max(decision.would.unwrap_or_default());
         let is_shadow = effect > decision.effect;
@@ -204,7 +216,9 @@ impl ReportBuilder {
 
     /// The report of all that was taken in.
     pub fn finish(self) -> ReplayReport {
-        let ReportBuilder { sessions, days, mut report, guardrails } = self;
+        let ReportBuilder { sessions, days, mut report, guardrails, grounds } = self;
+        report.grounds = grounds.into_iter().collect();
+        report.grounds.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         report.sessions = sessions.len();
         report.days = days.len();
         report.assumed = ASSUMED.to_vec();

@@ -138,3 +138,20 @@ fn user_decides_an_escalation_without_approvers() {
 fn approval_request() -> ApprovalRequest {
     serde_json::from_value(json!({"id": "x", "kind": "escalation", "approver": "reviewer"})).unwrap()
 }
+
+#[test]
+fn user_is_not_asked_about_calls_that_are_vouched_for() {
+    let vouches = |event: &Event| Decision { vouched: event.kind == EventKind::BeforeTool, ..allow(event) };
+    let call = json!({"toolCallId": "t", "kind": "execute", "rawInput": {"command": "ls"}});
+    let mut conversation = Conversation::begun(vouches);
+    let out = conversation.agent(permission(0, call.clone()));
+    assert!(out.to_client.iter().all(|line| !line.contains("request_permission")), "{:?}", out.to_client);
+    let answer = &parsed(&out.to_server)[0];
+    assert_eq!(answer["result"]["outcome"], json!({"outcome": "selected", "optionId": "b"}));
+    assert!(conversation.last().host.unwrap().takes_vouches);
+
+    // Without an option for once, the user is asked.
+    let mut request = permission(1, call);
+    request["params"]["options"] = json!([{"optionId": "a", "name": "Always", "kind": "allow_always"}]);
+    assert!(conversation.agent(request).to_server.is_empty());
+}

@@ -129,6 +129,9 @@ impl Below<'_> {
 /// The guardrail that decided, and its reason.
 fn because(entry: &Entry) -> Option<String> {
     let decision = &entry.decision;
+    if let Some(grounds) = decision.grounds.as_ref().filter(|_| decision.vouched) {
+        return Some(format!("vouched for: {grounds}"));
+    }
     if decision.effect == Effect::Allow && decision.would.is_none() {
         return (!decision.reason.is_empty()).then(|| decision.reason.clone());
     }
