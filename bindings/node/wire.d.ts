@@ -73,6 +73,8 @@ export interface Host {
   lacks?: Array<HostLimit>;
   /** Its name. */
   name: string;
+  /** It does not ask its own user about a call that a decision vouches for. */
+  vouches?: boolean;
 }
 
 /** Something that a host cannot do with a decision. */
@@ -346,6 +348,8 @@ export interface Decision {
   effects?: Array<string>;
   /** Notes to the agent. */
   feedback?: Array<string>;
+  /** Why no person needs to be asked. */
+  grounds?: string | null;
   /** The effect that the deciding guardrail requested, if the host does not support it. */
   meant?: Effect | null;
   /** Machine-readable details of the denial. */
@@ -374,6 +378,8 @@ export interface Decision {
   user_message?: string | null;
   /** The verdict of each guardrail of the chain. */
   verdicts?: Array<VerdictRecord>;
+  /** No person needs to be asked about this call: it is listed in a pack, and no guardrail objects. */
+  vouched?: boolean;
   /** The effect if the guardrails in shadow mode were enforced. */
   would?: Effect | null;
 }

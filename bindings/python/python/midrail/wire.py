@@ -107,6 +107,9 @@ class Host(TypedDict, total=False):
     name: Required[str]
     """Its name."""
 
+    vouches: bool
+    """It does not ask its own user about a call that a decision vouches for."""
+
 
 HostLimit = Union[Literal["notes"], Literal["redact"], Literal["block"], Literal["halt"], Literal["typing"]]
 """Something that a host cannot do with a decision."""
@@ -482,6 +485,9 @@ class Decision(TypedDict, total=False):
     feedback: list[str]
     """Notes to the agent."""
 
+    grounds: str | None
+    """Why no person needs to be asked."""
+
     meant: Effect | None
     """The effect that the deciding guardrail requested, if the host does not support it."""
 
@@ -523,6 +529,9 @@ class Decision(TypedDict, total=False):
 
     verdicts: list[VerdictRecord]
     """The verdict of each guardrail of the chain."""
+
+    vouched: bool
+    """No person needs to be asked about this call: it is listed in a pack, and no guardrail objects."""
 
     would: Effect | None
     """The effect if the guardrails in shadow mode were enforced."""
