@@ -38,6 +38,7 @@ struct Host {
     files: Files,
     mcp: McpSettings,
     plugin: Option<Plugin>,
+    trial: Option<Trial>,
     live: Option<Live>,
     #[serde(default)]
     remarks: BTreeMap<String, String>,
@@ -102,6 +103,19 @@ struct Plugin {
     #[serde(default)]
     manifest: String,
     r#use: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Trial {
+    #[serde(default)]
+    file: String,
+    #[serde(default)]
+    text: String,
+    #[serde(default)]
+    args: Vec<String>,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
 }
 
 #[derive(Deserialize)]
@@ -220,6 +234,16 @@ fn write_host(module: &str, host: &Host, list: &mut String) -> std::fmt::Result 
             "plugin: Some(HostPlugin {{ hooks: {hooks:?}, manifest: {manifest:?}, activation: {:?} }}), ",
             r#use
         )?,
+    }
+    match &host.trial {
+        None => list.push_str("trial: None, "),
+        Some(Trial { file, text, args, env }) => {
+            let env: String = env.iter().map(|it| format!("{it:?}, ")).collect();
+            write!(
+                list,
+                "trial: Some(HostTrial {{ file: {file:?}, text: {text:?}, args: &{args:?}, env: &[{env}] }}), "
+            )?;
+        }
     }
     match &host.live {
         None => list.push_str("live: None, "),

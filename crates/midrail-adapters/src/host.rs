@@ -48,7 +48,7 @@ pub struct HostSpec {
     /// Its protocol.
     pub adapter: &'static dyn Adapter,
     /// Its programs; the first one on the search path is used.
-    pub(crate) programs: &'static [&'static str],
+    pub programs: &'static [&'static str],
     /// The field of an answer that its user sees.
     pub user_message: Option<&'static str>,
     /// The variable with the file that its shell reads before each command, in a hook at the start of a session. It is used
@@ -70,6 +70,8 @@ pub struct HostSpec {
     pub files: HostFiles,
     /// A plugin with the same hooks, if the host has plugins.
     pub plugin: Option<HostPlugin>,
+    /// How it is started with the hooks of one run; `None`: it reads hooks from its own settings only.
+    pub(crate) trial: Option<HostTrial>,
     /// How it is run for a test of the hooks; `None`: not without its own servers.
     pub(crate) live: Option<LiveTest>,
     /// What the user has to know after hooks were registered.
@@ -160,6 +162,18 @@ pub struct HostPlugin {
     pub(crate) manifest: &'static str,
     /// How a user activates the plugin in `DIR`.
     pub activation: &'static str,
+}
+
+/// A start of a host with hooks that are installed nowhere. `@DIR@` is a folder of this run.
+#[derive(Debug)]
+pub(crate) struct HostTrial {
+    /// The file with hooks in that folder; empty: the files of the plugin.
+    pub(crate) file: &'static str,
+    /// What the file contains besides hooks.
+    pub(crate) text: &'static str,
+    /// The first arguments.
+    pub(crate) args: &'static [&'static str],
+    pub(crate) env: &'static [(&'static str, &'static str)],
 }
 
 /// A run of a host against a scripted model. `@URL@`, `@PROMPT@`, `@PROJECT@` and `"@COMMAND@"` are replaced.

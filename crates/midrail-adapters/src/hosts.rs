@@ -12,7 +12,9 @@ use std::time::Duration;
 use midrail::EventKind;
 use midrail::core::ActionType;
 
-use crate::host::{Capabilities, HostFiles, HostPlugin, HostSpec, LiveTest, OnFailure, hook_event};
+use crate::host::{
+    Capabilities, HostFiles, HostPlugin, HostSpec, HostTrial, LiveTest, OnFailure, hook_event,
+};
 use crate::mcp_client::{AddressForm, McpClient};
 use crate::setup::command::HookShell;
 use crate::setup::environment::InstallScope;

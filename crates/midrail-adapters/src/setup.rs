@@ -17,6 +17,7 @@ mod redacting_shell;
 mod registry;
 #[cfg(test)]
 pub(crate) mod tests;
+mod trial;
 
 pub use apply::{ApplyReport, apply};
 pub use change::FileChange;
@@ -30,3 +31,4 @@ pub use mcp_servers::{ConfiguredServer, Launch, ProxiedCommand, configured_serve
 pub use plan::{InstallRequest, Plan, install, plugin, registered, trust, uninstall};
 pub use redacting_shell::redact_shell;
 pub use registry::{LostHooks, LostState, find_lost_hooks};
+pub use trial::{Trial, trial};

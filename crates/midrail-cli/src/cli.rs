@@ -77,6 +77,7 @@ struct Alone<A: clap::Args> {
 pub(crate) enum Command {
     Init(commands::init::Args),
     Doctor(commands::doctor::Args),
+    Try(commands::trial::Args),
     Uninstall(commands::uninstall::Args),
     Check(commands::check::Args),
     Hook(commands::hook::Args),
@@ -131,6 +132,7 @@ impl Command {
         let exit = match self {
             Command::Init(args) => commands::init::run(&args, output),
             Command::Doctor(args) => commands::doctor::run(&args, output),
+            Command::Try(args) => commands::trial::run(&args, output),
             Command::Uninstall(args) => commands::uninstall::run(&args, output),
             Command::Check(args) => commands::check::run(args, output),
             Command::Hook(args) => commands::hook::run(&args, output),

@@ -36,5 +36,6 @@ pub(crate) mod shadow;
 pub(crate) mod stats;
 pub(crate) mod tasks;
 pub(crate) mod test;
+pub(crate) mod trial;
 pub(crate) mod uninstall;
 pub(crate) mod wrong;

@@ -120,6 +120,12 @@ Exit codes:
   126  it could not be started
   127  it was not found";
 
+/// Exit codes of `try`.
+pub(crate) const TRY: &str = "\
+Exit codes:
+  that of the agent; 128 + N if the signal N ended it
+  1  it was not started, or it called no hook and so was not protected";
+
 /// Exit codes of the subcommands of `approvals` and `approver`.
 pub(crate) const APPROVALS: &str = "\
 Exit codes:

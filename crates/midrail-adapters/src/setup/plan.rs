@@ -131,7 +131,7 @@ pub fn install(request: &InstallRequest, env: &Environment) -> Plan {
 }
 
 /// Hooks whose commands say that no settings register them.
-fn in_plugin(hooks: String) -> String {
+pub(super) fn in_plugin(hooks: String) -> String {
     hooks.replace(" --proof ", " --in-plugin --proof ").replace("\"--proof\"", "\"--in-plugin\", \"--proof\"")
 }
 
