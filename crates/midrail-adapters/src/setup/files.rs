@@ -9,7 +9,7 @@ use serde::Serialize;
 
 /// Why a file was not changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
-#[error("{}{}: {message}", path.display(), place.map(|(line, column)| format!(":{line}:{column}")).unwrap_or_default())]
+#[error("{}{message}", prefix(path, *place))]
 pub struct SettingsError {
     /// The file.
     pub path: PathBuf,
@@ -19,6 +19,12 @@ pub struct SettingsError {
     pub message: String,
     /// What to do about it.
     pub help: Option<String>,
+}
+
+/// The place of an error, if it is known.
+fn prefix(path: &Path, place: Option<(usize, usize)>) -> String {
+    let place = place.map(|(line, column)| format!(":{line}:{column}")).unwrap_or_default();
+    if path.as_os_str().is_empty() { place } else { format!("{}{place}: ", path.display()) }
 }
 
 /// What became of a file, or why it was not changed.

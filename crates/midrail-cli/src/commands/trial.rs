@@ -64,8 +64,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     }
     let folder = TrialFolder::new(&places.state)?;
     let program = env::current_exe()?.display().to_string();
-    let trial =
-        setup::trial(host, &folder.0, &program, &places).map_err(|error| CliError::from_error(&error))?;
+    let trial = setup::trial(host, &folder.0, &program, &places).map_err(|error| CliError::from(&error))?;
     for (path, text) in &trial.files {
         path.parent().map_or(Ok(()), fs::create_dir_all)?;
         fs::write(path, text)?;

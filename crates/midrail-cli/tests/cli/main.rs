@@ -54,5 +54,6 @@ mod stats;
 mod stream;
 mod test;
 mod vanished;
+mod vouched;
 mod world;
 mod wrong;

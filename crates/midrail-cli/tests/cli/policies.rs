@@ -26,7 +26,7 @@ fn the_usual_files_are_imported_and_the_pack_decides() {
         world.check(&event).code(code);
     }
     let lint = world.run(&["lint"]).code(0);
-    assert!(lint.out.contains("not in effect yet [vouch-not-in-effect]"), "{}", lint.out);
+    assert!(lint.out.contains("cannot vouch for itself [vouch-of-project]"), "{}", lint.out);
 }
 
 #[test]

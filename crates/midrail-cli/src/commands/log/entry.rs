@@ -121,6 +121,7 @@ impl Entry {
             "feedback": (!decision.feedback.is_empty()).then_some(&decision.feedback),
             "approval": decision.approval, "answered": event.extra.get("approval"), "paused": decision.paused,
             "user_message": decision.user_message, "outcome": outcome,
+            "vouched": decision.vouched.then_some(true), "grounds": decision.grounds,
         }))
     }
 }
