@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Run the long campaigns: Cedar policies, random seeds, the console in a browser, the API against its own document, the deployment examples,
-# MCP conformance, licences, the compatibility kit and the real coding agents, the Python and Node packages with the frameworks, faults, and the
+# MCP conformance, LiteLLM as a gateway, licences, the compatibility kit and the real coding agents, the Python and Node packages with the frameworks, faults, and the
 # fuzz targets (with a nightly toolchain). Run it by hand before an issue is resolved.
-# Usage: scripts/campaign.sh [cedar|seeds|console|api|mcp|deploy|deny|agents|bindings|guardrail|faults|fuzz ...]
+# Usage: scripts/campaign.sh [cedar|seeds|console|api|mcp|gateways|deploy|deny|agents|bindings|guardrail|faults|fuzz ...]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -32,6 +32,12 @@ api() {
 mcp() {
     step "the MCP conformance suite, directly and through the proxy"
     bash scripts/mcp-conformance.sh
+}
+gateways() {
+    step "LiteLLM with Midrail as its guardrail, and calls of Envoy over gRPC"
+    cargo clippy --locked --all-targets -p midrail-service --features grpc -- -D warnings
+    cargo test --locked -p midrail-service --features grpc --test service gateways
+    bash scripts/gateways.sh
 }
 deploy() {
     step "the deployment examples"
@@ -78,7 +84,7 @@ fuzz() {
     done
 }
 
-for campaign in "${@:-cedar seeds console api mcp deploy deny agents bindings guardrail faults fuzz}"; do
+for campaign in "${@:-cedar seeds console api mcp gateways deploy deny agents bindings guardrail faults fuzz}"; do
     for name in $campaign; do "$name"; done
 done
 step "all campaigns passed"

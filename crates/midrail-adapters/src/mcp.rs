@@ -20,6 +20,7 @@ mod tests;
 use midrail::Decision;
 use serde_json::Value;
 
+pub use self::definitions::definition;
 pub use self::identity::{address_server, program_server};
 pub use self::sealed_questions::SealedQuestions;
 pub use self::state::{CountWaiting, KnownSessions, Proxy, ProxyOptions};

@@ -234,7 +234,7 @@ pub(crate) fn replace_lone_surrogates(bytes: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// Any JSON, within the same limits.
-pub(crate) fn value(bytes: &[u8]) -> Result<Value, WireError> {
+pub fn value(bytes: &[u8]) -> Result<Value, WireError> {
     serde_json::from_str(bounded(bytes)?).map_err(refuse)
 }
 

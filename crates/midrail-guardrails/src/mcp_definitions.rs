@@ -3,6 +3,7 @@
 mod calls;
 mod elicitation;
 mod findings;
+mod requested;
 mod review;
 pub(crate) mod settings;
 #[cfg(test)]
@@ -25,14 +26,17 @@ pub(crate) const BUILTIN: Builtin = Builtin::new::<McpDefinitions>(
 impl Guardrail for McpDefinitions {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
         match context.event.kind {
-            EventKind::ToolsOffered => Ok(Review::new(self, context)?.verdict()),
+            EventKind::ToolsOffered => match (&context.event.server, &context.event.tools) {
+                (None, Some(tools)) => Ok(requested::verdict(tools)),
+                _ => Ok(Review::new(self, context)?.verdict()),
+            },
             _ => calls::check(self, context),
         }
     }
 
     fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
         // What the model does not receive is not pinned.
-        if effect < Effect::Escalate {
+        if effect < Effect::Escalate && context.event.server.is_some() {
             Review::new(self, context)?.record(changes)?;
         }
         Ok(())

@@ -10,6 +10,7 @@ mod peer;
 mod rate_limit;
 mod visibility;
 
+pub(crate) use authenticator::{KEY_HEADER, use_key_header};
 pub(crate) use body::read_body;
 pub(crate) use cookie::{SignedIn, Ticket, clear_cookie, csrf_token};
 pub(crate) use guard::{Surface, guard, set_security_headers};

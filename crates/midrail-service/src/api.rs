@@ -27,6 +27,7 @@ use serde_json::Value;
 use crate::api::router::Api;
 use crate::app::App;
 use crate::config::{At, Config};
+use crate::gateways;
 use crate::observe;
 use crate::problem::Problem;
 use crate::project::OpenError;
@@ -44,6 +45,7 @@ fn all(app: &App) -> Api {
         login::routes,
         decide::routes,
         stream::routes,
+        gateways::routes,
         policy::routes,
         sessions::routes,
         approvals::routes,

@@ -155,6 +155,8 @@ pub struct Limits {
     pub silence: Duration,
     /// How long a stream may last.
     pub stream: Duration,
+    /// The longest that a gateway waits for a decision, with the approvals that it takes. Each gateway has a limit of its own.
+    pub gateway: Duration,
 }
 
 impl Default for Limits {
@@ -171,6 +173,7 @@ impl Default for Limits {
             streams: 256,
             silence: Duration::from_secs(60),
             stream: Duration::from_secs(3600),
+            gateway: Duration::from_secs(30),
         }
     }
 }

@@ -16,6 +16,7 @@ mod config;
 mod connection_limit;
 mod console;
 mod decision_queue;
+mod gateways;
 mod live;
 pub mod markdown;
 mod mcp;

@@ -462,6 +462,8 @@ fn not_found_routes(app: &App) -> Router {
 /// All routes, with the layers of every route.
 pub(crate) fn router(app: &App) -> Router {
     let all = api::routes(app).merge(mcp::routes(app)).merge(console::routes(app));
+    #[cfg(feature = "grpc")]
+    let all = all.merge(crate::gateways::envoy::routes(app));
     let all = all.fallback_service(not_found_routes(app));
     let all = all.method_not_allowed_fallback(api::wrong_method);
     all.layer(DefaultBodyLimit::max(app.config.limits.body)).with_state(app.clone())

@@ -47,6 +47,8 @@ pub mod last_policy;
 mod late_answers;
 mod limits;
 pub mod load;
+mod message_marks;
+mod messages;
 #[cfg(feature = "service")]
 pub mod metrics;
 mod notices;
@@ -86,6 +88,7 @@ pub use features::MissingFeature;
 pub use files::Files;
 pub use limits::Limits;
 pub use load::{Load, LoadError, LoadedPolicy, load_policy_pack};
+pub use messages::DecidedMessage;
 pub use midrail_core::{
     self as core, Agent, Changes, Context, Decision, Effect, ErrorInfo, Event, EventKind, Fault, Guardrail,
     Missing, Mode, Policy, PolicyEntry, Snapshot, Spec, Task, ToolCall, ToolResult, Tools, Usage, Verdict,

@@ -34,6 +34,7 @@ use crate::ids::unique_id;
 use crate::joined_calls::JoinedCall;
 use crate::last_policy::{self, LastPolicy};
 use crate::late_answers::LateAnswer;
+use crate::message_marks::MessageMark;
 use crate::notices;
 use crate::session_slices::{load_slice, session_id};
 
@@ -62,6 +63,8 @@ pub(crate) struct Pipeline<'e> {
     late_answers: Mutex<Vec<LateAnswer>>,
     /// The call that leaves a mark for another adapter.
     call: Option<JoinedCall>,
+    /// The mark of a message that arrives again with every request.
+    mark: Option<MessageMark>,
     /// Returns [`EngineError::WouldBlock`] in place of waiting.
     nonblocking: bool,
 }
@@ -136,6 +139,7 @@ impl<'e> Pipeline<'e> {
             started: Mutex::default(),
             late_answers: Mutex::default(),
             call: None,
+            mark: None,
             nonblocking: false,
         })
     }
@@ -145,9 +149,34 @@ impl<'e> Pipeline<'e> {
         Pipeline { call: Some(call), ..self }
     }
 
-    /// The decision, which is not recorded.
+    /// The same pipeline, whose decision marks a message as decided. When another process has marked it first, the pipeline ends
+    /// with [`EngineError::Contended`].
+    pub(crate) fn marking(self, mark: MessageMark) -> Self {
+        Pipeline { mark: Some(mark), ..self }
+    }
+
+    /// The decision as it would be recorded. Nothing is written.
     pub(crate) fn preview(&self) -> EngineResult<Decision> {
-        self.evaluate(&mut DecisionInputs::new(&self.session))
+        let mut inputs = self.inputs();
+        let decision = self.evaluate(&mut inputs)?;
+        // A hook whose answer was not needed is stopped.
+        drop(self.started.lock().take());
+        let content = self.joined.is_some().then(|| decision.content.clone());
+        let decision = self.record(decision, inputs)?.decision;
+        Ok(match content {
+            Some(content) => Decision { content, ..decision },
+            None => decision,
+        })
+    }
+
+    /// The inputs of an evaluation that has not begun.
+    fn inputs(&self) -> DecisionInputs {
+        let mut inputs = DecisionInputs::new(&self.session);
+        if let Some(joined) = &self.joined {
+            inputs.facts.sent_bytes = joined.passed;
+            inputs.facts.overlong = joined.overlong;
+        }
+        inputs
     }
 
     /// The same pipeline, which returns [`EngineError::WouldBlock`] in place of waiting.
@@ -182,8 +211,8 @@ impl<'e> Pipeline<'e> {
             };
             match self.engine.store().commit(&pending.commit) {
                 Ok(place) => return Ok(self.conclude(pending, place)),
-                // The stream may have grown, so the chunk has to be joined to it again.
-                Err(StoreError::Conflict { .. }) if self.joined.is_some() => break,
+                // The stream may have grown, so the chunk has to be joined to it again. A message may be decided by now.
+                Err(StoreError::Conflict { .. }) if self.joined.is_some() || self.mark.is_some() => break,
                 Err(StoreError::Conflict { .. }) => continue,
                 Err(error) => return Err(error.into()),
             }
@@ -201,14 +230,10 @@ impl<'e> Pipeline<'e> {
         let store = &**self.engine.store();
         let (mut waiting, mut used): (Option<Waiting>, BTreeMap<String, String>) = Default::default();
         let (decision, mut inputs) = loop {
-            let mut inputs = DecisionInputs::new(&self.session);
+            let mut inputs = self.inputs();
             inputs.facts.request_salt.clone_from(salt);
             inputs.facts.request_limit = waiting.as_ref().and_then(|waiting| waiting.limit.clone());
             inputs.facts.used_approvals.clone_from(&used);
-            if let Some(joined) = &self.joined {
-                inputs.facts.sent_bytes = joined.passed;
-                inputs.facts.overlong = joined.overlong;
-            }
             let decision = self.evaluate(&mut inputs)?;
             // A hook whose answer was not needed is stopped.
             drop(self.started.lock().take());
@@ -266,6 +291,9 @@ impl<'e> Pipeline<'e> {
         }
         if let Some(call) = &self.call {
             call.write(self.engine, &record, &self.event, &mut changes);
+        }
+        if let Some(mark) = &self.mark {
+            mark.write(self.policy, &record.decision, &mut read, &mut changes);
         }
         let replace_all = self.restored.clone();
         let commit = Commit { read, changes, replace_all, approvals, notices, ..Commit::owned(record) };

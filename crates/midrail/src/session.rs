@@ -88,6 +88,12 @@ impl SessionHandle {
         self.engine.decide(self.complete(event))
     }
 
+    /// Previews the decision about an event of this session. Nothing is recorded. On any error it is a block.
+    pub(crate) fn preview(&self, event: Event) -> Decision {
+        let previewed = self.engine.preview(self.complete(event));
+        previewed.unwrap_or_else(|error| self.engine.block_on_error(&error))
+    }
+
     /// Decides an event without blocking the caller's thread.
     pub fn decide_async(&self, event: Event) -> DecisionFuture {
         DecisionFuture::start(self.engine.clone(), self.complete(event))
@@ -207,7 +213,7 @@ impl SessionHandle {
     }
 
     /// An event with its absent fields taken from the session.
-    fn complete(&self, mut event: Event) -> Event {
+    pub fn complete(&self, mut event: Event) -> Event {
         let Event { agent, task, cwd, prompt, parent, usage, .. } = self.template.clone();
         event.session = Some(self.id.clone());
         event.agent = event.agent.or(agent);

@@ -121,6 +121,18 @@ impl Stream {
         if self.ended.is_some() { self.last_step() } else { self.decide(true) }
     }
 
+    /// The text that is held back or collected, as [`Stream::finish`] would return it now. Nothing is recorded, and the stream
+    /// continues: use it where the reader may stop at any time.
+    pub fn rest(&self) -> StreamStep {
+        if self.ended.is_some() {
+            return self.last_step();
+        }
+        let mut decision = self.session.preview(self.chunk(self.collected.clone(), true));
+        let is_allowed = decision.effect.allows();
+        let text = if is_allowed { decision.content.take().unwrap_or_default() } else { String::new() };
+        StreamStep { text, decision: Some(decision), over: false }
+    }
+
     /// Decides the escalated text again. Once it is approved, the stream continues.
     pub fn resume(&mut self) -> StreamStep {
         let Some((text, last)) = self.escalated.take() else { return self.last_step() };
@@ -131,12 +143,7 @@ impl Stream {
 
     fn decide(&mut self, last: bool) -> StreamStep {
         let text = std::mem::take(&mut self.collected);
-        let mut decision = self.session.decide(Event {
-            text: Some(text.clone()),
-            stream: Some(self.id.clone()),
-            last: Some(last),
-            ..Event::new(EventKind::ModelChunk)
-        });
+        let mut decision = self.session.decide(self.chunk(text.clone(), last));
         let is_allowed = decision.effect.allows();
         if decision.effect == Effect::Escalate {
             self.escalated = Some((text, last));
@@ -148,6 +155,15 @@ impl Stream {
             self.ended = Some(decision.clone());
         }
         StreamStep { text, decision: Some(decision), over }
+    }
+
+    fn chunk(&self, text: String, last: bool) -> Event {
+        Event {
+            text: Some(text),
+            stream: Some(self.id.clone()),
+            last: Some(last),
+            ..Event::new(EventKind::ModelChunk)
+        }
     }
 
     /// The step for every chunk after the end.

@@ -92,6 +92,11 @@ fn described(result: &Value) -> Vec<(String, Vec<&'static str>)> {
 /// The members of a server's description of itself that are texts.
 const DESCRIPTIONS: &[&str] = &["title", "description"];
 
+/// A tool by its name and its definition.
+pub fn definition(name: &str, definition: &Value) -> OfferedTool {
+    offer(name, "", definition)
+}
+
 fn offer(name: &str, prefix: &str, definition: &Value) -> OfferedTool {
     let mut flat = Flat::default();
     // What is accepted as a resource is not accepted as a tool.

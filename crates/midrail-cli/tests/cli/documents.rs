@@ -202,6 +202,18 @@ fn service_guide_works_as_documented() {
 }
 
 #[test]
+fn gateways_guide_works_as_documented() {
+    if !Command::new("curl").arg("--version").output().is_ok_and(|ended| ended.status.success()) {
+        eprintln!("no curl here: the guide of the gateways was not tried");
+        return;
+    }
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let guide = page("docs/guide/gateways.md").replace("7420", &free.to_string());
+    let world = World::with_pack(blocks(&guide, "yaml")[0]);
+    follow_guide(&guide, &world, 12);
+}
+
+#[test]
 fn every_subcommand_is_in_the_reference() {
     let reference = page("docs/reference/commands.md");
     let help = World::new().run(&["--help"]).code(0).out;

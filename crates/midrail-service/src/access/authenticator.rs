@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
+use axum::http::{HeaderMap, HeaderValue};
 use midrail::admin::ApiKey;
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
@@ -236,6 +236,20 @@ impl Authenticator {
             ticket.person(&project, project.engine().now(), &key)
         })
         .await
+    }
+}
+
+/// The header in which some gateways send the key of a program.
+pub(crate) const KEY_HEADER: &str = "x-api-key";
+
+/// Takes the key of a program from [`KEY_HEADER`] if there is no `Authorization`.
+pub(crate) fn use_key_header(headers: &mut HeaderMap) {
+    if headers.contains_key(AUTHORIZATION) {
+        return;
+    }
+    let bearer = headers.get(KEY_HEADER).map(|key| [b"Bearer ", key.as_bytes()].concat());
+    if let Some(Ok(bearer)) = bearer.map(|bearer| HeaderValue::from_bytes(&bearer)) {
+        headers.insert(AUTHORIZATION, bearer);
     }
 }
 

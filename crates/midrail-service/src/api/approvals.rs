@@ -359,8 +359,17 @@ async fn wait(
         return Err(Problem::malformed(format!("`timeout_s` is 0 to {MAX_WAIT_S}")));
     }
     let end = Instant::now() + Duration::from_secs(seconds);
+    answered(&app, Arc::new(caller), id, end).await.map(Json)
+}
+
+/// Waits until a request is answered, granted or timed out, at most until `end`.
+pub(crate) async fn answered(
+    app: &App,
+    caller: Arc<Caller>,
+    id: String,
+    end: Instant,
+) -> HandlerResult<ApprovalView> {
     let mut listener = caller.project.live.listen(caller.project.store())?;
-    let caller = Arc::new(caller);
     loop {
         listener.catch_up();
         let (caller, id) = (caller.clone(), id.clone());
@@ -374,7 +383,7 @@ async fn wait(
         })
         .await?;
         if view.status != "pending" || Instant::now() >= end || app.is_closing() {
-            return Ok(Json(view));
+            return Ok(view);
         }
         tokio::select! {
             () = async { sleep(MIN_INTERVAL).await; listener.news().await } => {}

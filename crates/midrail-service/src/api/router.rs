@@ -10,7 +10,7 @@ use axum::{Json, Router};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::access::{Caller, Right, Surface, guard};
+use crate::access::{Caller, KEY_HEADER, Right, Surface, guard, use_key_header};
 use crate::api::input::Input;
 use crate::api::openapi::{Content, Document, Operation, inline_schema};
 use crate::app::App;
@@ -52,7 +52,7 @@ impl Api {
         summary: &'static str,
     ) -> Route {
         let operation = Operation { method, path, id, tag: self.tag, summary, ..Operation::default() };
-        Route { api: self, operation, status: StatusCode::OK }
+        Route { api: self, operation, status: StatusCode::OK, takes_key_header: false }
     }
 }
 
@@ -61,6 +61,7 @@ pub(crate) struct Route {
     api: Api,
     operation: Operation,
     status: StatusCode,
+    takes_key_header: bool,
 }
 
 /// A handler that runs on a thread that may block.
@@ -86,6 +87,12 @@ impl Route {
     pub(crate) fn long(mut self) -> Self {
         self.operation.is_long = true;
         self
+    }
+
+    /// The route takes the key of a program from the header `x-api-key`, too.
+    pub(crate) fn takes_key_header(mut self) -> Self {
+        self.takes_key_header = true;
+        self.header(KEY_HEADER, "The key of the program, in place of `Authorization: Bearer KEY`")
     }
 
     /// Documents problems of this route, in addition to those of every request.
@@ -142,11 +149,14 @@ impl Route {
 
     /// Adds a route with a handler of its own, whose inputs and answers are documented with `takes` and `answers`.
     pub(crate) fn handler(self, right: Right, method: MethodRouter<App>) -> Api {
-        let Route { mut api, operation, .. } = self;
+        let Route { mut api, operation, takes_key_header, .. } = self;
         let (app, word, path, is_long) =
             (api.app.clone(), operation.method, operation.path, operation.is_long);
-        let method = method.layer(from_fn(move |request: Request, next: Next| {
+        let method = method.layer(from_fn(move |mut request: Request, next: Next| {
             let app = app.clone();
+            if takes_key_header {
+                use_key_header(request.headers_mut());
+            }
             async move {
                 let answer = guard(&app, right, (Surface::Api, is_long), request, next);
                 measure(&app.meter, word, path, answer).await

@@ -3,7 +3,7 @@
 mod approvals;
 mod audit;
 mod connections;
-mod fixture;
+pub(crate) mod fixture;
 mod live;
 mod mcp;
 mod mcp_endpoint;

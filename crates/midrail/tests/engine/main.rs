@@ -31,6 +31,7 @@ mod guides;
 mod joined_calls;
 mod language;
 mod loading;
+mod messages;
 mod notices;
 mod overdue;
 mod pack_properties;
