@@ -58,6 +58,15 @@ impl Walk {
             options.contains(&option).then(|| arg.tail(arg.text.len() - file.len()))
         });
         files.extend(attached);
+        // `COMPOSE_FILE=a.yml:b.yml docker compose up`
+        if let Some(named) = scope.first_value("COMPOSE_FILE").filter(|_| files.is_empty()) {
+            files.extend(
+                named
+                    .text
+                    .split(':')
+                    .map(|file| if named.is_known() { Arg::known(file) } else { Arg::unknown(file) }),
+            );
+        }
         for file in files.iter().filter(|file| is_elsewhere(&file.text)) {
             self.hide(OpaqueKind::Project, &file.text);
         }
@@ -76,8 +85,9 @@ impl Walk {
             for service in text.iter().flat_map(|text| services(&text.text)) {
                 let program = if invocation.program.starts_with("podman") { "podman" } else { "docker" };
                 let mut words = vec![Arg::known(program), Arg::known("run")];
-                words.extend(service.options.iter().chain(["image".to_owned()].iter()).map(word));
-                words.extend(service.command.iter().map(word));
+                words.extend(service.options.iter().map(|option| word(option)));
+                words.push(Arg::known("image"));
+                words.extend(service.command.iter().map(|part| word(part)));
                 let seen = self.analysis.opaque.len();
                 let _ = self.invoke(words, false, &mut inner.clone(), &Stream::default());
                 // The container is no code of this machine.
@@ -109,8 +119,8 @@ fn is_elsewhere(file: &str) -> bool {
         || ["/tmp/", "/var/tmp/", "/dev/shm/"].iter().any(|it| file.starts_with(it))
 }
 
-fn word(text: &String) -> Arg {
-    if text.contains('$') { Arg::unknown(text) } else { Arg::known(text.as_str()) }
+fn word(text: &str) -> Arg {
+    if text.contains('$') { Arg::unknown(text) } else { Arg::known(text) }
 }
 
 /// The services of a file in YAML or JSON.

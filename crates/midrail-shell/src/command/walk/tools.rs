@@ -78,7 +78,16 @@ impl Walk {
                 self.visible_code(Language::Python, &Arg::known(code), scope);
             }
             for line in value.text.split(['\n', ';']).map(str::trim) {
-                let words = ["spawn ", "exec ", "system ", "shell ", "platform shell ", "make ", "!"];
+                let words = [
+                    "spawn ",
+                    "exec ",
+                    "system ",
+                    "shell ",
+                    "platform shell ",
+                    "platform process launch ",
+                    "make ",
+                    "!",
+                ];
                 if let Some(code) = words.iter().find_map(|word| line.strip_prefix(word)) {
                     self.run(code, scope);
                 }
@@ -108,6 +117,10 @@ impl Walk {
                     self.judge_redirection(&Arg::known(*file), false, scope);
                     self.note(Listed::Write, &scope.place(file));
                 }
+            }
+            ["set", "logging", "file", file] => {
+                self.judge_redirection(&Arg::known(*file), false, scope);
+                self.note(Listed::Write, &scope.place(file));
             }
             ["eval", ..] => self.hide(OpaqueKind::Dynamic, line),
             ["target", "remote" | "extended-remote", "|", command @ ..] => {
