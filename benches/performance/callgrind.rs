@@ -57,12 +57,22 @@ pub(crate) fn is_installed() -> bool {
 
 /// Counts the instructions of a program. `prepare` adds it and its arguments to the command.
 pub(crate) fn count(input: &[u8], prepare: impl FnOnce(&mut Command)) -> Instructions {
+    count_within(None, input, prepare)
+}
+
+/// The same within calls of one function, with all that it calls.
+pub(crate) fn count_within(
+    function: Option<&str>,
+    input: &[u8],
+    prepare: impl FnOnce(&mut Command),
+) -> Instructions {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("callgrind.out");
     let mut command = Command::new("valgrind");
     command
         .args(["--tool=callgrind", "--quiet", "--compress-strings=no", "--compress-pos=no", "--dump-line=no"])
-        .arg(format!("--callgrind-out-file={}", file.display()));
+        .arg(format!("--callgrind-out-file={}", file.display()))
+        .args(function.map(|function| format!("--toggle-collect={function}")));
     prepare(&mut command);
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();

@@ -228,10 +228,16 @@ impl DestructiveCommand {
         Ok(Some(describe(Verdict::new(effect, reason).advise(advice), danger).with("script", place)))
     }
 
-    /// The verdict on code that was not seen.
-    fn contained(&self, context: &Context<'_>, action: &Action) -> Result<Verdict, Missing> {
+    /// The verdict on code that was not seen: in the command, or else in the files that it runs or obeys.
+    fn contained(
+        &self,
+        context: &Context<'_>,
+        action: &Action,
+        in_files: Option<OpaqueCode>,
+    ) -> Result<Verdict, Missing> {
         // A program that is installed and that Midrail does not know is no code of the project.
-        let mut unseen = action.opaque.iter().filter(|part| part.kind != OpaqueKind::Program);
+        let mut unseen =
+            action.opaque.iter().chain(&in_files).filter(|part| part.kind != OpaqueKind::Program);
         let Some(first) = unseen.next().filter(|_| action.command.is_some()) else {
             return Ok(Verdict::allow());
         };
@@ -341,6 +347,11 @@ impl Guardrail for DestructiveCommand {
         let mut sources = vec![(None, &action.dangers), (None, &expanded)];
         sources
             .extend(scripts.unwrap_or_default().into_iter().map(|(name, does)| (Some(name), &does.dangers)));
+        let in_files = sources.iter().skip(1).find_map(|(name, dangers)| {
+            let what = dangers.iter().find(|danger| danger.rule == "opaque")?;
+            let what = name.map_or_else(|| what.command.clone(), str::to_owned);
+            Some(OpaqueCode { kind: OpaqueKind::Script, what, ..OpaqueCode::default() })
+        });
         // A known danger counts even if other parts are unknown.
         let mut found: Option<(&Danger, Option<&str>)> = None;
         for (script, dangers) in sources {
@@ -361,7 +372,7 @@ impl Guardrail for DestructiveCommand {
                     if loss.is_none() && self.scripts { self.in_project(context, action)? } else { None };
                 match loss.or(in_project) {
                     Some(verdict) => Ok(verdict),
-                    None => Ok(self.contained(context, action)?),
+                    None => Ok(self.contained(context, action, in_files)?),
                 }
             }
         }

@@ -85,7 +85,10 @@ pub fn scan_from(text: &str, origin: Origin) -> Vec<Hit> {
     }
     let mut hits = Vec::new();
     if origin != Origin::Project {
-        outside_hits(&words::read(text, ReadMode::Plain), origin, &[], &[], &mut hits);
+        let values = values_of(text, origin);
+        // Only orders in values are found by the vocabulary.
+        let mode = if values.is_empty() { ReadMode::Unnumbered } else { ReadMode::Plain };
+        outside_hits(&words::read(text, mode), &values, &[], &[], &mut hits);
     }
     merged(hits)
 }
@@ -119,7 +122,7 @@ fn scan_at(text: &str, origin: Origin, depth: u32) -> Vec<Hit> {
     let (found, mentioned) = places.scan(&reading, &mut hits);
     weak_hits(&reading, &found, &places, &mentioned, &mut hits);
     if origin != Origin::Project {
-        outside_hits(&reading, origin, &found, &mentioned, &mut hits);
+        outside_hits(&reading, &values_of(text, origin), &found, &mentioned, &mut hits);
     }
     links::scan(text, &mut hits);
     tags::scan_ends(text, &places.tags, &mut hits);
@@ -145,21 +148,26 @@ fn scan_at(text: &str, origin: Origin, depth: u32) -> Vec<Hit> {
     hits
 }
 
+/// The values of a text that is structured data, or a value of such data.
+fn values_of(text: &str, origin: Origin) -> Vec<Range<usize>> {
+    let mut values = values::find(text);
+    if origin == Origin::Value && values.is_empty() {
+        values.push(0..text.len());
+    }
+    values
+}
+
 /// Adds what counts only in text from outside: orders in data, and windows that the model classifies as attacks.
 fn outside_hits(
     reading: &Reading<'_>,
-    origin: Origin,
+    values: &[Range<usize>],
     found: &[PhraseMatch],
     mentioned: &[Range<usize>],
     hits: &mut Vec<Hit>,
 ) {
-    let mut values = values::find(reading.text);
-    if origin == Origin::Value && values.is_empty() {
-        values.push(0..reading.text.len());
-    }
-    let orders = data_orders::find(reading, &values);
+    let orders = data_orders::find(reading, values);
     data_orders::hits(reading, &orders, hits);
-    for scored in model::classify(reading, model::Signs { phrases: found, orders: &orders }, &values) {
+    for scored in model::classify(reading, model::Signs { phrases: found, orders: &orders }, values) {
         // A quoted phrase must not be reported again because the text resembles attacks.
         let quotes =
             mentioned.iter().any(|span| scored.span.start <= span.start && span.end <= scored.span.end);

@@ -209,7 +209,11 @@ impl Findings {
             Some(line.get(2..).unwrap_or("").trim())
         } else {
             match name.as_str() {
-                ".shell" | ".system" | "system" => Some(rest),
+                "system" => Some(rest),
+                // Names of commands may be shortened.
+                short if short.len() > 1 && (".shell".starts_with(short) || ".system".starts_with(short)) => {
+                    Some(rest)
+                }
                 ".output" | ".once" | ".read" | ".import" | "\\o" | "\\out" | "\\w" => rest
                     .trim_start_matches(['\'', '"'])
                     .strip_prefix('|')

@@ -18,7 +18,7 @@ use serde_json::Value;
 
 pub(crate) use self::disk::{Root, real_path};
 pub(crate) use self::lookup::Lookup;
-use self::lookup::{digest, no_probe, scripts};
+use self::lookup::{digest, no_probe, readable, scripts};
 pub(crate) use self::recorded::NOT_RECORDED;
 pub use self::recorded::RecordedFiles;
 use self::recorded::plain_place;
@@ -197,7 +197,7 @@ impl Simulation {
                 })
             }
             FactKey::Script(key) => scripts(lookup, &ScriptSource::decode(key), |held| {
-                Ok(files.get(&held.place).map(|text| (text.clone(), false)))
+                Ok(files.get(&held.place).map(|text| readable(text.as_bytes())))
             })?,
             FactKey::Command(run) => Fact::Command(self.command(&run.command)?),
             FactKey::Tree(patterns) => probes::tree_in(&files, patterns),

@@ -23,12 +23,18 @@ const HOOKS: [(&str, &str); 2] = [("hook-before", "PreToolUse"), ("hook-after", 
 const EACH: u64 = 2;
 const MORE: u64 = 10;
 
+/// The statistical model: it classifies the words of a text from outside of the project.
+const MODEL: &str = "midrail_scan::injection::model::classify";
+/// The most instructions of the model for 1,000 bytes in a release build.
+const MODEL_LIMIT: i64 = 15_000;
+
 /// Percent that a case may grow by.
 const TOLERANCE: i64 = 5;
 
 const HEAD: &str = "\
 # Instructions of frequent events, without SHA-256: each decision through `midrail replay`, whole hook processes, and the MCP
-# proxy: its start with one list, and each call with its result.
+# proxy: its start with one list, and each call with its result. `model-kb` is the statistical model alone, which classifies the
+# words of text from outside of the project, for 1,000 bytes.
 # A test fails when a case grows by more than 5%. To accept new figures:
 #   MIDRAIL_WRITE=1 cargo test -p midrail-cli --test cli budget
 #   MIDRAIL_WRITE=1 cargo test --release -p midrail-cli --test cli budget
@@ -71,6 +77,12 @@ fn instructions_stay_within_the_budget() {
         return println!("skipped: no budget for {profile} with {rustc}; `{how}` writes one");
     }
     let cases = Place::new().measure();
+    let model = cases.get("model-kb").copied().unwrap_or_default();
+    assert!(model > 0, "the model classified nothing: is `{MODEL}` a function of its own?");
+    assert!(
+        cfg!(debug_assertions) || model <= MODEL_LIMIT,
+        "the model takes {model} instructions for 1,000 bytes"
+    );
     let mut grown = String::new();
     for (case, count) in &cases {
         let Some(before) = known.cases.get(case).copied().or(is_written.then_some(0)) else {
@@ -137,6 +149,7 @@ impl Place {
             let left =
                 scope.spawn(|| ["none", "shell", "read", "write"].map(|more| (more, self.replay(more))));
             let right = ["result-3k", "page-3k", "prompt"].map(|more| (more, self.replay(more)));
+            let model = ("model-kb".to_owned(), self.model());
             let hooks = HOOKS.map(|(case, event)| (case.to_owned(), self.hook(event).without_sha256()));
             let proxy = Place::new().proxy();
             let [(_, base), left @ ..] = left.join().unwrap();
@@ -146,7 +159,7 @@ impl Place {
                     (counts.without_sha256() - base.without_sha256()) / i64::try_from(MORE).unwrap(),
                 )
             };
-            left.iter().chain(&right).map(difference).chain(hooks).chain(proxy).collect()
+            left.iter().chain(&right).map(difference).chain(hooks).chain(proxy).chain([model]).collect()
         })
     }
 
@@ -161,6 +174,20 @@ impl Place {
             }
         }
         callgrind::count(&lines, |command| self.prepare(command.arg(PROGRAM), &["replay", "--json", "-"]))
+    }
+
+    /// The model, for 1,000 bytes of a page.
+    fn model(&self) -> i64 {
+        let mut page = Numbered::new(&event("page-3k", &self.project()));
+        let mut lines = Vec::new();
+        for number in 0..MORE {
+            lines.extend(page.with(number));
+            lines.push(b'\n');
+        }
+        let counts = callgrind::count_within(Some(MODEL), &lines, |command| {
+            self.prepare(command.arg(PROGRAM), &["replay", "--json", "-"]);
+        });
+        counts.without_sha256() / (3 * i64::try_from(MORE).unwrap())
     }
 
     /// A hook process that is not the first.

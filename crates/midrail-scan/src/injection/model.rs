@@ -22,7 +22,16 @@ pub const THRESHOLDS: usize = 6;
 /// Bytes before the weights: the thresholds, each a little-endian `f32`.
 pub const HEADER: usize = 4 * THRESHOLDS;
 
-const WEIGHTS: &[u8; HEADER + (2 << FEATURE_BITS)] = include_bytes!("model.bin");
+static MODEL: &[u8; HEADER + (2 << FEATURE_BITS)] = include_bytes!("model.bin");
+
+/// The weights of a feature for both heads, each an `i8`.
+const WEIGHTS: &[[u8; 2]; 1 << FEATURE_BITS] = match MODEL.last_chunk::<{ 2 << FEATURE_BITS }>() {
+    Some(bytes) => match bytes.as_chunks::<2>().0.first_chunk() {
+        Some(weights) => weights,
+        None => panic!("the model has no weights"),
+    },
+    None => panic!("the model has no weights"),
+};
 
 /// Which head classifies a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,9 +42,11 @@ pub enum Head {
     Value,
 }
 
+/// Windows of text begin and end at multiples of this many words, or with the text.
+const STRIDE: usize = 12;
 /// Windows in words, and the distance between two: a sentence, a paragraph. Longer ones would classify the genre, not the
 /// content.
-const WINDOWS: &[(usize, usize)] = &[(24, 12), (96, 48)];
+const WINDOWS: &[(usize, usize)] = &[(2 * STRIDE, STRIDE), (8 * STRIDE, 4 * STRIDE)];
 /// The longest window of a value.
 const VALUE_WINDOW: usize = 64;
 /// The fewest words of a value or window.
@@ -86,9 +97,12 @@ impl TextFeatures {
         let signs = Signs { phrases: &found, orders: &orders };
         let windows = windows(&reading, signs, &values);
         let mut known = TextFeatures { features: Vec::new(), ends: vec![0], windows };
-        let mut features = Features::new(signs);
+        let (mut sequence, mut signs) = (Sequence::new(), NextSigns::new(signs));
         for (at, word) in words.iter().enumerate() {
-            features.of_word(at, word, |feature| known.features.push(feature));
+            known.features.extend(sequence.features(word).map(u32::from));
+            if signs.next <= at {
+                known.features.extend(signs.features(at + 1).into_iter().map(u32::from));
+            }
             known.ends.push(known.features.len());
         }
         known
@@ -109,22 +123,15 @@ pub(super) struct ScoredWindow {
     pub(super) share: f64,
 }
 
-/// The weights of a feature for both heads.
-fn weights(feature: u32) -> [i8; 2] {
-    let at = HEADER + 2 * usize::from(u16::try_from(feature).unwrap_or_default());
-    match WEIGHTS.get(at..at + 2) {
-        Some([text, value]) => [text.cast_signed(), value.cast_signed()],
-        _ => [0, 0],
-    }
-}
-
 /// What windows of a kind have to reach.
 fn threshold(number: usize) -> f64 {
-    let bytes = WEIGHTS.get(4 * number..).and_then(|bytes| bytes.first_chunk());
+    let bytes = MODEL.get(4 * number..).and_then(|bytes| bytes.first_chunk());
     bytes.map_or(f64::INFINITY, |bytes| f64::from(f32::from_le_bytes(*bytes)))
 }
 
 /// Classifies the words of a text. Of overlapping windows, the one with the highest share is returned.
+// Not inlined, so that callgrind counts what the model costs.
+#[inline(never)]
 pub(super) fn classify(
     reading: &Reading<'_>,
     signs: Signs<'_>,
@@ -135,21 +142,12 @@ pub(super) fn classify(
     if windows.is_empty() {
         return Vec::new();
     }
-    let mut sums = Vec::with_capacity(words.len() + 1);
-    let mut sum = [0_i32; 2];
-    sums.push(sum);
-    let mut features = Features::new(signs);
-    for (at, word) in words.iter().enumerate() {
-        features.of_word(at, word, |feature| {
-            let [text, value] = weights(feature);
-            let [text_sum, value_sum] = sum;
-            sum = [text_sum.wrapping_add(i32::from(text)), value_sum.wrapping_add(i32::from(value))];
-        });
-        sums.push(sum);
-    }
+    // Values begin at any word.
+    let (step, sums) =
+        if values.is_empty() { (STRIDE, sums::<STRIDE>(words, signs)) } else { (1, sums::<1>(words, signs)) };
     let mut scored: Vec<ScoredWindow> = Vec::new();
     for window in windows {
-        let at = |word: usize| sums.get(word).copied().unwrap_or_default();
+        let at = |word: usize| sums.get(word.div_ceil(step)).copied().unwrap_or_default();
         let ([text_from, value_from], [text_to, value_to]) = (at(window.words.start), at(window.words.end));
         let sum = match window.head {
             Head::Text => text_to.wrapping_sub(text_from),
@@ -174,59 +172,97 @@ pub(super) fn classify(
     scored
 }
 
-/// The words before the current one, and the signs that are not reached yet.
-struct Features<'a> {
-    /// The word before, and the one before that. 1 and 2 stand for none.
+/// The sums of the weights by head: at the start, and then up to the end of every `STEP` words. Those of values only where every
+/// word counts, because windows of text begin at every `STRIDE`th word.
+fn sums<const STEP: usize>(words: &[Word], signs: Signs<'_>) -> Vec<[i32; 2]> {
+    let mut sums = Vec::with_capacity(words.len() / STEP + 2);
+    let (mut text_sum, mut value_sum) = (0_i32, 0_i32);
+    sums.push([text_sum, value_sum]);
+    let (mut sequence, mut signs) = (Sequence::new(), NextSigns::new(signs));
+    let mut end = 0;
+    for part in words.chunks(STEP) {
+        let mut add = |feature: u16| {
+            let [text, value] = WEIGHTS.get(usize::from(feature)).copied().unwrap_or_default();
+            text_sum = i32::wrapping_add(text_sum, text.cast_signed().into());
+            if STEP == 1 {
+                value_sum = i32::wrapping_add(value_sum, value.cast_signed().into());
+            }
+        };
+        for word in part {
+            sequence.features(word).into_iter().for_each(&mut add);
+        }
+        end += part.len();
+        if signs.next < end {
+            signs.features(end).into_iter().for_each(add);
+        }
+        sums.push([text_sum, value_sum]);
+    }
+    sums
+}
+
+/// The word before the current one, and the one before that. 1 and 2 stand for none.
+struct Sequence {
     before: u64,
     earlier: u64,
+}
+
+impl Sequence {
+    fn new() -> Self {
+        Sequence { before: 2, earlier: 2 }
+    }
+
+    /// The features of a word and of the sequences that end at it. Words come in order.
+    #[inline(always)]
+    fn features(&mut self, word: &Word) -> [u16; 5] {
+        let hash = token(word);
+        let [before, earlier] =
+            if word.flags & (BREAK | EMPTY_LINE) == 0 { [self.before, self.earlier] } else { [1, 2] };
+        (self.before, self.earlier) = (hash, self.before);
+        let (pair, far) = (hash ^ before.rotate_left(21), earlier.rotate_left(42));
+        [
+            bucket(hash, 3),
+            bucket(word.stem, 5),
+            bucket(pair, 7),
+            bucket(hash ^ far, 11),
+            bucket(pair ^ far, 13),
+        ]
+    }
+}
+
+/// The signs that are not reached yet. They are features too: weak ones add up here.
+struct NextSigns<'a> {
     signs: Signs<'a>,
     /// Where the next sign is.
     next: usize,
 }
 
-impl<'a> Features<'a> {
+impl<'a> NextSigns<'a> {
     fn new(signs: Signs<'a>) -> Self {
-        let mut features = Features { before: 2, earlier: 2, signs, next: 0 };
-        features.find_next();
-        features
+        let mut signs = NextSigns { signs, next: 0 };
+        signs.find_next();
+        signs
     }
 
-    /// Gives the features that end at a word. Words come in order.
-    #[inline(always)]
-    fn of_word(&mut self, at: usize, word: &Word, mut give: impl FnMut(u32)) {
-        let hash = token(word);
-        let [before, earlier] =
-            if word.flags & (BREAK | EMPTY_LINE) == 0 { [self.before, self.earlier] } else { [1, 2] };
-        let pair = hash ^ before.rotate_left(21);
-        give(bucket(hash, 3));
-        give(bucket(word.stem, 5));
-        give(bucket(pair, 7));
-        give(bucket(hash ^ earlier.rotate_left(42), 11));
-        give(bucket(pair ^ earlier.rotate_left(42), 13));
-        (self.before, self.earlier) = (hash, self.before);
-        if self.next <= at {
-            self.signs_at(at, &mut give);
-        }
-    }
-
-    /// Phrases are features too: weak signs add up here.
+    /// The features of the next signs before a word.
     #[cold]
-    fn signs_at(&mut self, at: usize, give: &mut dyn FnMut(u32)) {
+    fn features(&mut self, end: usize) -> Vec<u16> {
+        let mut features = Vec::new();
         while let Some((order, rest)) =
-            self.signs.orders.split_first().filter(|(order, _)| order.sentence.start <= at)
+            self.signs.orders.split_first().filter(|(order, _)| order.sentence.start < end)
         {
             self.signs.orders = rest;
-            give(bucket(u64::from(order.is_hint), 19));
+            features.push(bucket(u64::from(order.is_hint), 19));
         }
-        while let Some((sign, rest)) = self.signs.phrases.split_first().filter(|(sign, _)| sign.first <= at) {
+        while let Some((sign, rest)) = self.signs.phrases.split_first().filter(|(sign, _)| sign.first < end) {
             self.signs.phrases = rest;
             let row = sign.phrase.row();
             // The subjects of attacks are no features: they would classify the subject.
             if row.family != &family::STATISTICAL {
-                give(bucket(hash_word(row.family.kind) ^ u64::from(row.counts == Counts::Weak), 17));
+                features.push(bucket(hash_word(row.family.kind) ^ u64::from(row.counts == Counts::Weak), 17));
             }
         }
         self.find_next();
+        features
     }
 
     fn find_next(&mut self) {
@@ -241,14 +277,15 @@ fn token(word: &Word) -> u64 {
     if word.flags & NUMBER != 0 { 3 } else { word.hash }
 }
 
-fn bucket(hash: u64, salt: u64) -> u32 {
+#[inline(always)]
+fn bucket(hash: u64, salt: u64) -> u16 {
     let mixed = (hash ^ salt.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xff51_afd7_ed55_8ccd);
-    u32::try_from(mixed >> (64 - FEATURE_BITS)).unwrap_or_default()
+    u16::try_from(mixed >> (64 - FEATURE_BITS)).unwrap_or_default()
 }
 
 fn windows(reading: &Reading<'_>, signs: Signs<'_>, values: &[Range<usize>]) -> Vec<Window> {
     let words = &reading.words;
-    let mut windows = Vec::new();
+    let mut windows = Vec::with_capacity(words.len() / STRIDE + words.len() / (4 * STRIDE) + 2);
     for (length, (size, stride)) in WINDOWS.iter().enumerate() {
         let mut from = 0;
         loop {

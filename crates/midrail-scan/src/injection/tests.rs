@@ -195,6 +195,32 @@ fn alike(c: char) -> char {
     }
 }
 
+/// What a reading finds in a text, without the places of the words.
+fn read_words(text: &str) -> Vec<(u64, u64, u16, u8)> {
+    let words = words::read(text, ReadMode::Plain).words;
+    words.iter().map(|word| (word.hash, word.stem, word.id, word.flags)).collect()
+}
+
+proptest! {
+    /// Words of ASCII letters take a shorter way than those of wide letters, which mean the same.
+    #[test]
+    fn plain_words_are_read_as_others(text in "([a-zA-Z]{1,20}([ ,;:!()\\[\\]{}\"\n=_#*+~^>|$@]{1,2}|[.?] )){0,12}") {
+        let wide: String = text
+            .chars()
+            .map(|c| match c {
+                'a'..='z' | 'A'..='Z' => char::from_u32(u32::from(c) + 0xfee0).unwrap(),
+                other => other,
+            })
+            .collect();
+        prop_assert_eq!(read_words(&text), read_words(&wide));
+        let unnumbered = words::read(&text, ReadMode::Unnumbered).words;
+        let numbered = words::read(&text, ReadMode::Plain).words;
+        prop_assert!(unnumbered.iter().all(|word| word.id == 0));
+        let same = |(one, other): (&words::Word, &words::Word)| words::Word { id: 0, ..*other } == *one;
+        prop_assert!(unnumbered.len() == numbered.len() && unnumbered.iter().zip(&numbered).all(same));
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 

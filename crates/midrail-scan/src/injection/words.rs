@@ -57,6 +57,8 @@ pub(super) enum ReadMode {
     SignsAsLetters,
     /// Hyphens vanish inside words.
     WithoutHyphens,
+    /// As `Plain`, but the words have no numbers of the vocabulary: only the model reads them.
+    Unnumbered,
 }
 
 /// A text and its words.
@@ -119,6 +121,44 @@ pub(super) struct Disguises {
 
 /// Letters of a stem.
 const STEM_LETTERS: u32 = 5;
+
+/// The bit that distinguishes lower case.
+const LOWER_CASE: u8 = 0x20;
+
+/// Whether a byte behind a word of ASCII letters ends it in every reading.
+#[inline(always)]
+fn separates(byte: u8) -> bool {
+    // A word goes on behind an apostrophe, a hyphen, markup, escapes, and signs that are read as letters.
+    let joins = matches!(
+        byte,
+        b'\'' | b'-' | b'<' | b'/' | b'\\' | b'&' | b'%' | b'@' | b'$' | b'!' | b'|' | b'0'..=b'9' | 0x80..
+    );
+    !joins
+}
+
+/// How many ASCII letters a text begins with.
+#[inline(always)]
+fn letter_run(bytes: &[u8]) -> usize {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x80 * EACH;
+    let mut length = 0;
+    loop {
+        let rest = bytes.get(length..).unwrap_or_default();
+        let Some(chunk) = rest.first_chunk::<8>() else {
+            return length + rest.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+        };
+        let chunk = u64::from_le_bytes(*chunk);
+        let lower = (chunk | (u64::from(LOWER_CASE) * EACH)) & !HIGH;
+        // The high bit of each byte: from `a` on, and not behind `z`.
+        let from_a = lower + (0x80 - u64::from(b'a')) * EACH;
+        let behind_z = lower + (0x7f - u64::from(b'z')) * EACH;
+        let others = !(from_a & !behind_z & !chunk) & HIGH;
+        if others != 0 {
+            return length + usize::try_from(others.trailing_zeros() / 8).unwrap_or_default();
+        }
+        length += 8;
+    }
+}
 
 /// Reads a text.
 pub(super) fn read(text: &str, mode: ReadMode) -> Reading<'_> {
@@ -188,6 +228,12 @@ impl Reader<'_> {
         let mut at = 0;
         while let Some(&byte) = bytes.get(at) {
             let next_is = |is: fn(&u8) -> bool| bytes.get(at + 1).is_some_and(is);
+            if byte.is_ascii_alphabetic()
+                && let Some(end) = self.plain_word(at)
+            {
+                at = end;
+                continue;
+            }
             at = match byte {
                 b'a'..=b'z' => self.push_lowercase(at),
                 b'A'..=b'Z' | b'0'..=b'9' => self.push(char::from(byte), at, at + 1),
@@ -237,6 +283,59 @@ impl Reader<'_> {
             }
         }
         self.flush();
+    }
+
+    /// Reads a word of ASCII letters that begins at a place and ends before a byte that only separates words, as most do. Returns
+    /// where the next character begins. `None`: the word has to be read letter by letter.
+    #[inline(always)]
+    fn plain_word(&mut self, at: usize) -> Option<usize> {
+        // First, so that no letter is looked at more than twice.
+        if self.current.len() != 0 || self.current.joined.is_some() {
+            return None;
+        }
+        let bytes = self.reading.text.as_bytes().get(at..)?;
+        let length = letter_run(bytes);
+        let (letters, rest) = bytes.split_at_checked(length)?;
+        let next = *rest.first().filter(|next| separates(**next))?;
+        let hash = |hash, letters: &[u8]| {
+            letters.iter().fold(hash, |hash, byte| step(hash, char::from(byte | LOWER_CASE)))
+        };
+        let of_stem = usize::try_from(STEM_LETTERS).unwrap_or_default();
+        let (first, more) = letters.split_at_checked(of_stem).unwrap_or((letters, &[]));
+        let stem = hash(FIRST_HASH, first);
+        let word_hash = hash(stem, more);
+        let count = u32::try_from(length).unwrap_or(u32::MAX);
+        let id = self.id(word_hash, count);
+        let mut flags = std::mem::take(&mut self.flags);
+        self.newlines = 0;
+        let disguises = &mut self.reading.disguises;
+        if id != 0 {
+            disguises.reversed |= vocabulary::is_reversed(id);
+        }
+        if length > 2 {
+            disguises.long_words |= count >= LONG;
+            (self.numbers, self.pairs, self.singles) = (0, 0, 0);
+        } else {
+            self.numbers = 0;
+            disguises.pairs |= in_row(&mut self.pairs, length == 2) >= 10;
+            disguises.spaced_letters |= in_row(&mut self.singles, length == 1) >= 5;
+            if length == 1 {
+                flags |= SINGLE;
+            }
+        }
+        if length > 1 && first.iter().all(u8::is_ascii_uppercase) && more.iter().all(u8::is_ascii_uppercase) {
+            flags |= CAPITALS;
+        }
+        let end = at + length;
+        self.reading.words.push(Word { hash: word_hash, stem, id, start: at, end, flags });
+        // A space does no more than to end the word.
+        Some(end + usize::from(next == b' '))
+    }
+
+    /// The number of a word of so many letters and digits in the vocabulary.
+    #[inline(always)]
+    fn id(&self, hash: u64, length: u32) -> u16 {
+        if length <= MAX_LETTERS && self.mode != ReadMode::Unnumbered { vocabulary::id(hash) } else { 0 }
     }
 
     /// Reads one character at `at..end`, and returns where the next one begins.
@@ -382,7 +481,7 @@ impl Reader<'_> {
         if capitals > 1 && capitals == letters {
             flags |= CAPITALS;
         }
-        let mut id = if length <= MAX_LETTERS { vocabulary::id(hash) } else { 0 };
+        let mut id = self.id(hash, length);
         let disguises = &mut self.reading.disguises;
         if id == 0
             && length <= MAX_LETTERS

@@ -109,7 +109,16 @@ pub(super) enum Value<'a> {
 pub(super) struct Redirect<'a> {
     /// The file descriptor before the sign, if one was written.
     pub(super) fd: Option<u32>,
+    /// The variable that gets the number of a new descriptor: `{fd}< file`.
+    pub(super) variable: Option<&'a str>,
     pub(super) kind: RedirectKind<'a>,
+}
+
+impl Redirect<'_> {
+    /// `{fd}>&-`
+    pub(super) fn closes(&self) -> bool {
+        matches!(&self.kind, RedirectKind::Duplicate(word) if word.bare() == Some("-"))
+    }
 }
 
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 //! searched for calls, by the words of their names.
 
 use crate::tables::{LIBRARIES, Library};
+use crate::words::code::REFLECTIONS;
 
 /// No more names of one text are looked at.
 const MAX_NAMES: usize = 20_000;
@@ -20,11 +21,37 @@ pub(super) fn deletions(code: &str) -> Vec<(&'static Library, String)> {
         return Vec::new();
     }
     let names = names(code);
+    let looked_up =
+        if REFLECTIONS.iter().any(|mark| code.contains(mark)) { name_texts(code) } else { Vec::new() };
     let found = used.into_iter().filter_map(|library| {
-        let name = names.iter().find(|name| deletes(library, name))?;
-        Some((library, name.text.to_owned()))
+        let called = names.iter().find(|name| deletes(library, name)).map(|name| name.text);
+        let name = called.or_else(|| looked_up.iter().copied().find(|name| names_deletion(library, name)))?;
+        Some((library, name.to_owned()))
     });
     found.collect()
+}
+
+/// The texts of code that can be names, and Ruby's symbols: functions that are looked up by them.
+fn name_texts(code: &str) -> Vec<&str> {
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let mut texts = Vec::new();
+    for (at, mark) in code.match_indices(['"', '\'', '`', ':']).take(MAX_NAMES) {
+        let rest = code.get(at + 1..).unwrap_or_default();
+        let length = rest.find(|letter| !is_part(letter)).unwrap_or(rest.len());
+        let is_closed = mark == ":" || rest.get(length..).is_some_and(|rest| rest.starts_with(mark));
+        texts.extend(rest.get(..length).filter(|text| is_closed && !text.is_empty()));
+    }
+    texts
+}
+
+/// Whether a name, or its beginning, is that of a function that deletes.
+fn names_deletion(library: &Library, name: &str) -> bool {
+    let all = words(name);
+    let skipped = all.iter().take_while(|word| LEADING.contains(&word.as_str())).count();
+    let words = all.get(skipped..).unwrap_or_default().join(" ");
+    let begins =
+        |verb: &&str| words.strip_prefix(*verb).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
+    !words.is_empty() && !library.except.contains(&words.as_str()) && library.verbs.iter().any(begins)
 }
 
 /// A name in code, outside of its strings.

@@ -52,7 +52,7 @@ impl<'a> Parser<'a> {
 
     pub(super) fn redirect(&mut self) -> Option<Redirect<'a>> {
         let start = self.at;
-        let fd = self.descriptor();
+        let (fd, variable) = self.descriptor();
         let first = self.peek();
         let second = self.peek_at(1);
         let (length, make): (usize, fn(Word<'a>) -> RedirectKind<'a>) = match (first, second, self.peek_at(2))
@@ -61,7 +61,7 @@ impl<'a> Parser<'a> {
             (Some(b'<'), Some(b'<'), next) => {
                 let strips_tabs = matches!(next, Some(b'-' | b'~'));
                 self.at += if strips_tabs { 3 } else { 2 };
-                return Some(Redirect { fd, kind: self.here_doc(strips_tabs) });
+                return Some(Redirect { fd, variable, kind: self.here_doc(strips_tabs) });
             }
             (Some(b'<'), Some(b'>'), _) => (2, RedirectKind::Both),
             (Some(b'<'), Some(b'&'), _) => (2, RedirectKind::Duplicate),
@@ -92,15 +92,15 @@ impl<'a> Parser<'a> {
                 kind = RedirectKind::Write(std::mem::take(word));
             }
         }
-        Some(Redirect { fd, kind })
+        Some(Redirect { fd, variable, kind })
     }
 
     /// The digits or `{name}` before a redirection. They are skipped only where a redirection follows.
-    pub(super) fn descriptor(&mut self) -> Option<u32> {
+    pub(super) fn descriptor(&mut self) -> (Option<u32>, Option<&'a str>) {
         match self.peek() {
             Some(b'0'..=b'9') => {
                 let digits = self.take_while(|byte| byte.is_ascii_digit());
-                digits.parse().ok()
+                (digits.parse().ok(), None)
             }
             Some(b'{') => {
                 let rest = self.bytes.get(self.at + 1..self.end).unwrap_or(&[]);
@@ -108,12 +108,13 @@ impl<'a> Parser<'a> {
                 let closes =
                     rest.get(length) == Some(&b'}') && matches!(rest.get(length + 1), Some(b'<' | b'>'));
                 if length > 0 && closes {
+                    let name = self.slice(self.at + 1, self.at + 1 + length);
                     self.at += length + 2;
-                    return Some(10);
+                    return (Some(10), Some(name));
                 }
-                None
+                (None, None)
             }
-            _ => None,
+            _ => (None, None),
         }
     }
 

@@ -59,6 +59,13 @@ pub(super) struct Scope {
     forgotten: Rc<RefCell<BTreeSet<String>>>,
 }
 
+/// A descriptor of the program itself, by its name in the other folders that are the same as `/dev/fd`.
+fn own_descriptor(path: &str) -> Option<&str> {
+    ["/proc/self/fd/", "/proc/$$/fd/", "/proc/thread-self/fd/"]
+        .iter()
+        .find_map(|folder| path.strip_prefix(folder))
+}
+
 impl Scope {
     pub(super) fn variable(&self, name: &str) -> Option<&Candidates> {
         self.variables.get(self.referred(name))
@@ -241,6 +248,9 @@ impl Scope {
     /// What one argument means as a path, seen from the folder that the line starts in.
     pub(super) fn place(&self, path: &str) -> String {
         match &self.folder {
+            _ if path.starts_with("/proc/") && own_descriptor(path).is_some() => {
+                format!("/dev/fd/{}", own_descriptor(path).unwrap_or_default())
+            }
             Folder::Known(folder) => join(folder, path),
             Folder::Unknown(_) if is_absolute(path) => join("", path),
             Folder::Unknown(_) if path.starts_with(['$', '`']) => path.to_owned(),

@@ -31,6 +31,10 @@ impl Language {
         let name =
             name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.' || letter == '-');
         let name = name.to_ascii_lowercase();
+        // A program of its own, and no version of R.
+        if program == "r2" {
+            return None;
+        }
         LANGUAGES.iter().find(|row| row.programs.contains(&name.as_str())).and_then(|row| row.name)
     }
 }

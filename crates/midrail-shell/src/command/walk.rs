@@ -2,6 +2,7 @@
 //! started. What each program is goes to the tables of [`super::danger`]; what lies around it is judged here.
 
 mod builtins;
+mod compose;
 mod containers;
 mod databases;
 mod each;
@@ -9,6 +10,7 @@ mod embedded;
 mod escapes;
 mod evaluated;
 mod exfiltration;
+mod file_databases;
 mod flow;
 mod foreign;
 mod git;
@@ -26,6 +28,7 @@ mod recipes;
 mod redirect;
 mod shells;
 mod sourced;
+mod started_later;
 mod state;
 mod sweeps;
 mod tools;
@@ -256,7 +259,7 @@ impl Walk {
         let input = if substitution.is_sink { self.flowing.clone() } else { Stream::default() };
         let stream = self.substitution(&substitution.list, scope, &input);
         self.processes += 1;
-        let name = format!("/dev/fd/{}", 64 + self.processes);
+        let name = format!("/dev/fd/{}", redirect::FIRST_CHOSEN + self.processes);
         let is_secret = exfiltration::secret_in(&stream) == Some(state::Secret::Content);
         self.keep_secret_file(&name, false, is_secret && !substitution.is_sink);
         let content = match Content::from_stream(&stream) {
@@ -299,7 +302,7 @@ impl Walk {
         self.is_unchecked = was_unchecked;
         self.depth -= 1;
         self.is_on_socket = outer_socket;
-        self.redirect_output(&redirected, stream)
+        self.redirect_output(&redirected, stream, scope)
     }
 
     fn compound(&mut self, kind: &CommandKind<'_>, scope: &mut Scope, input: &Stream) -> Stream {
@@ -491,7 +494,7 @@ impl Walk {
             let named = self.named_in_variables(assignments, false, scope);
             self.report_named(named);
             let stream = if command.redirects.is_empty() { Stream::silent() } else { input.clone() };
-            return self.redirect_output(&redirected, stream);
+            return self.redirect_output(&redirected, stream, scope);
         }
         // Only here the shell itself looks for a function of that name.
         self.finds_functions = true;
@@ -510,7 +513,7 @@ impl Walk {
             stream
         };
         self.judge_variables(scope);
-        self.redirect_output(&redirected, stream)
+        self.redirect_output(&redirected, stream, scope)
     }
 
     /// The items of `(a b [4]=c)`, after those that are there already.

@@ -7,7 +7,7 @@ use std::time::UNIX_EPOCH;
 
 use midrail_core::{Fact, FactKey, FileState, ScriptSource, TextTest};
 
-use super::lookup::{Lookup, digest, no_probe, scripts};
+use super::lookup::{Lookup, MAX_SCRIPT, digest, no_probe, readable, scripts};
 use crate::error::{Available, Unavailable};
 use crate::paths::read_limited;
 use crate::probes;
@@ -19,9 +19,6 @@ const MAX_DIGESTED: u64 = 64 << 20;
 const MAX_READ: u64 = 16 << 20;
 
 const TOO_LARGE: &str = "it is larger than 16 MiB";
-
-/// Scripts are scanned up to this many bytes.
-const MAX_SCRIPT: u64 = 1 << 20;
 
 /// A fact about the files below a folder.
 pub(super) fn fact(root: &Path, key: &FactKey, lookup: &Lookup<'_>) -> Available<Fact> {
@@ -214,13 +211,9 @@ fn script(path: &Path) -> io::Result<Option<(String, bool)>> {
         return Ok(None);
     }
     let mut content = Vec::new();
-    File::open(path)?.take(MAX_SCRIPT).read_to_end(&mut content)?;
-    if is_machine_code(&content) {
-        return Ok(None);
-    }
-    // Shells pass over such bytes.
-    content.retain(|byte| *byte != 0);
-    Ok(Some((String::from_utf8_lossy(&content).into_owned(), metadata.len() > MAX_SCRIPT)))
+    let limit = u64::try_from(MAX_SCRIPT).unwrap_or(u64::MAX).saturating_add(1);
+    File::open(path)?.take(limit).read_to_end(&mut content)?;
+    Ok((!is_machine_code(&content)).then(|| readable(&content)))
 }
 
 /// Whether a file is machine code. A script can begin with the same letters, but shells refuse one with a NUL in its first line.

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use midrail_core::{Danger, Event, Fact, FactKey, ScriptSource, hex};
+use midrail_core::{Danger, Event, Fact, FactKey, OpaqueCode, OpaqueKind, ScriptSource, hex};
 use midrail_shell::{action, command};
 use sha2::{Digest, Sha256};
 
@@ -32,8 +32,20 @@ pub(super) fn no_probe(key: &FactKey) -> Unavailable {
 /// The longest part of a script of the project that is analysed as a whole. Of the rest, lines that may destroy are tried one by one.
 const MAX_PROJECT_SCRIPT: usize = 1 << 16;
 
-/// Cuts a text before the line that exceeds the limit, and returns the lines of the rest that may destroy something.
-fn split_long(text: &str) -> (String, String) {
+/// No more of a script is read than this many bytes.
+pub(super) const MAX_SCRIPT: usize = 1 << 20;
+
+/// The text of a script: not more of it than is read, and whether there is more.
+pub(super) fn readable(content: &[u8]) -> (String, bool) {
+    let head = content.get(..MAX_SCRIPT).unwrap_or(content);
+    // Shells pass over such bytes.
+    let text: Vec<u8> = head.iter().copied().filter(|byte| *byte != 0).collect();
+    (String::from_utf8_lossy(&text).into_owned(), content.len() > MAX_SCRIPT)
+}
+
+/// Cuts a text before the line that exceeds the limit, and returns the lines of the rest that may destroy something, and
+/// whether there are more of them.
+fn split_long(text: &str) -> (String, String, bool) {
     let mut end = MAX_PROJECT_SCRIPT.min(text.len());
     while !text.is_char_boundary(end) {
         end -= 1;
@@ -42,14 +54,16 @@ fn split_long(text: &str) -> (String, String) {
     let head = head.rfind('\n').and_then(|at| head.get(..=at)).unwrap_or(head);
     let rest = text.get(head.len()..).unwrap_or_default();
     let mut lines = String::new();
+    let mut has_more = false;
     for line in rest.lines().filter(|line| command::mentions_destruction(line)) {
-        if lines.len() + line.len() >= MAX_PROJECT_SCRIPT {
+        has_more = lines.len() + line.len() >= MAX_PROJECT_SCRIPT;
+        if has_more {
             break;
         }
         lines.push_str(line);
         lines.push('\n');
     }
-    (head.to_owned(), lines)
+    (head.to_owned(), lines, has_more)
 }
 
 /// What an event does through the content of files. `read` returns a text and whether it is cut.
@@ -60,7 +74,9 @@ pub(super) fn scripts(
 ) -> Available<Fact> {
     let event = lookup.event.ok_or("no event runs these scripts")?;
     let mut known = Vec::new();
-    let mut is_cut = None;
+    // What was not read is not known: the files that are longer, and the first of them that the agent wrote.
+    let mut unread = Vec::new();
+    let mut cut = None;
     let mut rests = Vec::new();
     let mut whole = Vec::new();
     for held in files {
@@ -68,8 +84,11 @@ pub(super) fn scripts(
             None
         } else {
             match read(held) {
-                Ok(Some((text, _))) if held.is_project && text.len() > MAX_PROJECT_SCRIPT => {
-                    let (head, rest) = split_long(&text);
+                Ok(Some((text, has_more))) if held.is_project && text.len() > MAX_PROJECT_SCRIPT => {
+                    let (head, rest, has_more_lines) = split_long(&text);
+                    if has_more || has_more_lines {
+                        unread.push(held.path.clone());
+                    }
                     if !rest.is_empty() {
                         rests.push(command::File { path: held.path.clone(), text: Some(rest) });
                     }
@@ -78,8 +97,9 @@ pub(super) fn scripts(
                 }
                 Ok(Some((text, _))) if held.is_project => Some(text),
                 Ok(Some((text, has_more))) => {
-                    if has_more && held.is_run {
-                        is_cut = Some(held.path.clone());
+                    if has_more {
+                        unread.push(held.path.clone());
+                        cut = Some(held.path.clone());
                     }
                     Some(text).filter(|text| held.is_run || (!has_more && text.len() <= MAX_FEED))
                 }
@@ -99,7 +119,10 @@ pub(super) fn scripts(
     for danger in &mut action.dangers {
         danger.origin = origin(danger, &whole).unwrap_or_default();
     }
-    if let Some(command) = is_cut {
+    let unread =
+        unread.into_iter().map(|what| OpaqueCode { kind: OpaqueKind::Script, what, start: 0, end: 0 });
+    action.opaque.extend(unread);
+    if let Some(command) = cut {
         action.is_partial = true;
         let reason = "the script is longer than is looked into".to_owned();
         action.dangers.push(Danger { rule: "opaque".to_owned(), reason, command, ..Danger::default() });
@@ -129,25 +152,61 @@ pub(super) fn digest(content: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use midrail_core::Action;
     use serde_json::json;
 
     use super::*;
 
-    fn dangers(script: &str) -> Vec<String> {
+    fn action(script: &str, is_run: bool, is_project: bool) -> Action {
         let event = Event::before_tool("Bash", json!({"command": "bash wipe.sh"}));
         let lookup = Lookup { root: None, cwd: None, event: Some(&event), key: &[] };
-        let file = ScriptSource {
-            path: "wipe.sh".to_owned(),
-            place: "wipe.sh".to_owned(),
-            is_run: true,
-            is_fetched: false,
-            is_project: true,
-        };
-        let found = scripts(&lookup, &[file], |_| Ok(Some((script.to_owned(), false))));
-        match found {
-            Ok(Fact::Script(action)) => action.dangers.into_iter().map(|danger| danger.origin).collect(),
+        let (path, place) = ("wipe.sh".to_owned(), "wipe.sh".to_owned());
+        let file = ScriptSource { path, place, is_run, is_fetched: false, is_project };
+        match scripts(&lookup, &[file], |_| Ok(Some(readable(script.as_bytes())))) {
+            Ok(Fact::Script(action)) => *action,
             other => panic!("{other:?}"),
         }
+    }
+
+    fn dangers(script: &str) -> Vec<String> {
+        action(script, true, true).dangers.into_iter().map(|danger| danger.origin).collect()
+    }
+
+    /// The files of which a part was not read.
+    fn unread(action: &Action) -> Vec<&str> {
+        let parts = action.opaque.iter().filter(|part| part.end == 0);
+        parts.map(|part| part.what.as_str()).collect()
+    }
+
+    #[test]
+    fn what_is_not_read_of_a_script_is_not_known() {
+        let line = "echo step\n";
+        let whole = line.repeat(MAX_SCRIPT / line.len() - 1);
+        let long = format!("{whole}{line}{line}rm -rf ~\n");
+        for (is_run, is_project) in [(true, true), (true, false), (false, false)] {
+            assert_eq!(unread(&action(&whole, is_run, is_project)), Vec::<&str>::new());
+            let action = action(&long, is_run, is_project);
+            assert_eq!(unread(&action), ["wipe.sh"], "{is_run} {is_project}");
+            // Scripts of the project are not searched for what is not known.
+            assert_eq!(action.is_partial, !is_project);
+            assert_eq!(action.dangers.iter().any(|danger| danger.rule == "opaque"), !is_project);
+        }
+        // More lines than are tried.
+        let many =
+            format!("{}{}", "echo step\n".repeat(MAX_PROJECT_SCRIPT / 5), "rm -f a b c\n".repeat(8_000));
+        assert_eq!(unread(&action(&many, true, true)), ["wipe.sh"]);
+    }
+
+    #[test]
+    fn bytes_behind_the_limit_are_not_read() {
+        assert_eq!(readable(b"a\0b"), ("ab".to_owned(), false));
+        let (text, has_more) = readable(&vec![b'x'; MAX_SCRIPT]);
+        assert_eq!((text.len(), has_more), (MAX_SCRIPT, false));
+        let (text, has_more) = readable(&vec![b'x'; MAX_SCRIPT + 1]);
+        assert_eq!((text.len(), has_more), (MAX_SCRIPT, true));
+        // What is left out does not make room for more.
+        let (text, has_more) = readable(&[vec![0; MAX_SCRIPT], b"rm -rf ~".to_vec()].concat());
+        assert_eq!((text.as_str(), has_more), ("", true));
     }
 
     #[test]

@@ -122,7 +122,7 @@ pub(super) fn only_keeps_others_out(operands: &[&Arg], file: &Arg, invocation: &
 const IMPORT: &str = ".import ";
 
 /// Its commands that write a file.
-const EXPORTS: [&str; 5] = [".output ", ".once ", ".backup ", ".save ", ".clone "];
+const EXPORTS: [&str; 6] = [".output ", ".once ", ".backup ", ".save ", ".clone ", ".log "];
 
 /// `sqlite3 :memory: "select readfile('x')"`, `sqlite3 a.db '.import x t'`
 pub(super) fn read_by_statements(invocation: &Invocation, found: &mut TouchedFiles) {

@@ -2,13 +2,14 @@
 
 use std::rc::Rc;
 
-use midrail_core::Danger;
+use midrail_core::{Danger, OpaqueKind};
 
 use super::super::ast::is_name;
 use super::super::ast::{Word, WordPart};
 use super::super::inner_command::assignment;
 use super::super::invocation::{Arg, Folder, joined};
 use super::super::scope::{Scope, is_absolute};
+use super::redirect::descriptor;
 use super::shells::Code;
 use super::state::{ProgramCall, Stream, Walk};
 use crate::words::shell::{DECLARATIONS, EVALUATING};
@@ -123,6 +124,21 @@ impl Walk {
             // Commands that are folders change to them from here on.
             "shopt" | "setopt" if args.iter().any(|arg| arg.text.eq_ignore_ascii_case("autocd")) => {
                 scope.set(AUTOMATIC_FOLDERS, vec![Arg::known("on")]);
+            }
+            // `bind -x '"key": code'`, and keys that type something.
+            "bind" => {
+                for code in args.iter().filter_map(|arg| bound(arg, args)) {
+                    self.unread_code(&code, "eval");
+                    self.run(&code.text, scope);
+                }
+            }
+            // What was typed before runs again: `fc -s`. `fc -e editor` edits it first.
+            "fc" if !args.iter().any(|arg| is_flag(arg) && arg.text.contains('l')) => {
+                for (_, editor) in pairs(args).filter(|(name, _)| name.text == "-e") {
+                    self.unread_code(editor, "eval");
+                    self.run(&editor.text, scope);
+                }
+                self.hide(OpaqueKind::Dynamic, "fc");
             }
             // `compgen -C code`, `complete -C code x`
             "compgen" | "complete" => {
@@ -239,9 +255,22 @@ impl Walk {
     fn read(&mut self, args: &[Arg], is_mapped: bool, scope: &mut Scope, input: &Stream) {
         let takes_value = |arg: &Arg| match arg.text.as_str() {
             "-d" | "-n" | "-u" => true,
+            "-C" | "-c" | "-O" | "-s" => is_mapped,
             "-i" | "-N" | "-p" | "-t" => !is_mapped,
             _ => false,
         };
+        // `mapfile -C code`
+        for (_, code) in pairs(args).filter(|(name, _)| is_mapped && name.text == "-C") {
+            self.unread_code(code, "eval");
+            self.run(&code.text, scope);
+        }
+        let opened = args.iter().position(|arg| arg.text.starts_with("-u")).and_then(|at| {
+            let number = args.get(at)?.text.strip_prefix("-u").filter(|number| !number.is_empty());
+            let number = number.or_else(|| Some(args.get(at + 1)?.text.as_str()))?;
+            let name = descriptor(number.parse().ok()?);
+            Some(self.files.get(&name).map_or_else(Stream::default, |content| content.stream(&name)))
+        });
+        let input = opened.as_ref().unwrap_or(input);
         let mut names = Vec::new();
         let mut is_array = false;
         let mut iter = args.iter();
@@ -370,6 +399,19 @@ fn searched_folder(target: &Arg, scope: &Scope) -> Option<Arg> {
 
 /// The name of the setting in a scope; no variable has a blank in it.
 const AUTOMATIC_FOLDERS: &str = "shopt autocd";
+
+/// The code of `bind -x '"key": code'`, or what a key types: `bind '"key": "text"'`.
+fn bound(arg: &Arg, args: &[Arg]) -> Option<Arg> {
+    let (key, code) = arg.text.split_once("\":")?;
+    let code = code.trim_start();
+    let is_command = args.iter().any(|arg| arg.text == "-x");
+    let text = code.strip_prefix('"').map(|text| text.trim_end_matches('"').replace("\\n", "\n"));
+    match text {
+        Some(text) => Some(Arg::known(text)),
+        None if is_command && key.starts_with('"') => Some(arg.tail(arg.text.len() - code.len())),
+        None => None,
+    }
+}
 
 /// Each argument with the one after it.
 fn pairs(args: &[Arg]) -> impl Iterator<Item = (&Arg, &Arg)> {

@@ -75,9 +75,11 @@ impl Walk {
             return Some(Stream::printed_by(&invocation.program));
         }
         let content = Content::of(invocation, &sorted, input);
+        let program = invocation.program.as_str();
         let mut has_statement = false;
         for value in sorted.values_of(client.statements) {
             has_statement = true;
+            self.file_database(program, &value.text, scope);
             self.statements_for(&value.text, scope, content);
         }
         for file in sorted.values_of(client.files) {
@@ -87,11 +89,15 @@ impl Walk {
         if let Some(from) = client.operand {
             for operand in sorted.operands.iter().skip(from) {
                 has_statement = true;
+                self.file_database(program, &operand.text, scope);
                 self.statements_for(&operand.text, scope, content);
             }
         }
         match (has_statement, &input.text, &input.source) {
-            (false, Some(text), _) => self.statements_for(&text.text, scope, content),
+            (false, Some(text), _) => {
+                self.file_database(program, &text.text, scope);
+                self.statements_for(&text.text, scope, content);
+            }
             (false, None, Source::File(file)) => self.note(Listed::Script, file),
             _ => {}
         }

@@ -200,6 +200,8 @@ impl Walk {
         let invocation = launched.as_ref().unwrap_or(invocation);
         let program = invocation.program.as_str();
         if matches!(program, "tclsh" | "wish" | "jimsh") {
+            let sources = programs::row(program).inline.as_ref();
+            let _ = sources.map(|row| self.source_files(row, &invocation.args, scope));
             return self.tcl(invocation, scope, input);
         }
         if program == "m4" && invocation.args.is_empty() {
@@ -219,9 +221,13 @@ impl Walk {
             row.code.contains(&name).then(|| arg.tail(arg.text.len() - code.len()))
         });
         let piped = input.text.iter().filter(|_| row.reads);
+        let shown: Vec<Arg> = given.cloned().chain(joined).chain(piped.cloned()).collect();
+        // Of such code only some calls are found. A compiler does not run it.
+        for code in shown.iter().filter(|_| !scope.is_remote && !row.compiles) {
+            self.hide(OpaqueKind::Code, &code.text);
+        }
         let in_files = self.source_files(row, args, scope);
-        let codes: Vec<Arg> = given.cloned().chain(joined).chain(piped.cloned()).chain(in_files).collect();
-        for code in codes {
+        for code in shown.into_iter().chain(in_files) {
             self.unread_code(&code, program);
             self.calls_in(row, &code.text, scope);
         }

@@ -166,6 +166,7 @@ impl Walk {
             self.add_danger(danger);
         }
         self.report_disabled_guards(invocation, scope);
+        self.started_later(invocation, scope);
         if !scope.is_remote {
             self.hidden_in_program(name, invocation);
         }

@@ -131,7 +131,9 @@ impl Walk {
     pub(super) fn scripts_in_options(&mut self, invocation: &Invocation, scope: &Scope) {
         let (names, option): (&[&str], &str) = match invocation.program.as_str() {
             "vim" | "vi" | "nvim" | "ex" | "view" => (&["-S", "-u", "-l"], "-c"),
-            "gdb" => (&["-x", "--command", "-ix"], "-ex"),
+            "gdb" | "cgdb" => (&["-x", "--command", "-ix"], "-ex"),
+            "lldb" => (&["-s", "--source", "-S", "--source-before-file", "-K"], "-o"),
+            "r2" | "radare2" | "rizin" => (&["-i", "-qi", "-I"], "-c"),
             "emacs" => (&["-l", "--load", "--script", "-script"], "--eval"),
             "cmake" => (&["-P"], ""),
             "ansible-playbook" => (&["-i", "ansible-playbook"], ""),

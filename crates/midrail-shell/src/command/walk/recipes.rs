@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use midrail_core::OpaqueKind;
 use serde_json::Value;
 
 use super::super::ast::is_name;
@@ -229,6 +230,20 @@ impl Walk {
                 self.run(&code, &inner);
             }
         }
+    }
+
+    /// `node --run name`: as `npm run name`, without the scripts before and after it.
+    pub(super) fn node_scripts(&mut self, invocation: &Invocation, scope: &Scope) {
+        let args = invocation.args.as_slice();
+        let Some(at) = args.iter().position(|arg| arg.text == "--run" || arg.text.starts_with("--run="))
+        else {
+            return;
+        };
+        self.hide(OpaqueKind::Project, "node --run");
+        let mut words = vec![Arg::known("run")];
+        words.extend(args.get(at).and_then(|arg| arg.text.strip_prefix("--run=")).map(Arg::known));
+        words.extend(args.iter().skip(at + 1).cloned());
+        self.package_scripts(&self.invocation("npm", words, scope), scope);
     }
 
     /// Notes what runs a recipe by its name: `make deploy` if `make all` needs it. It proves nothing.

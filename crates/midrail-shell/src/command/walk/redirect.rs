@@ -2,7 +2,7 @@
 
 use midrail_core::NetworkUse;
 
-use super::super::ast::{Redirect, RedirectKind, Word};
+use super::super::ast::{Redirect, RedirectKind, Substitution, Word, WordPart};
 use super::super::invocation::Arg;
 use super::super::network::MAX_NETWORK_USES;
 use super::super::scope::Scope;
@@ -11,8 +11,10 @@ use super::state::{Content, Listed, Secret, Source, Stream, Walk, descriptor_num
 
 /// What the redirections of a command lead to.
 #[derive(Default)]
-pub(super) struct Redirected {
+pub(super) struct Redirected<'r, 'a> {
     pub(super) input: Option<Stream>,
+    /// The commands that read its output, `> >(sh)`, and whether they read what it prints or another of its descriptors.
+    sinks: Vec<(&'r Substitution<'a>, bool)>,
     /// The places that its output goes to.
     files: Vec<(String, bool)>,
     /// Its output does not reach the next command of the pipeline.
@@ -24,13 +26,20 @@ pub(super) struct Redirected {
 /// How many descriptors of one line are remembered.
 const MAX_DESCRIPTORS: usize = 1_000;
 
+/// Descriptors that the line does not number have greater ones.
+pub(super) const FIRST_CHOSEN: usize = 64;
+
 /// The name of a descriptor as a file.
-fn descriptor(fd: u32) -> String {
+pub(super) fn descriptor(fd: u32) -> String {
     format!("/dev/fd/{fd}")
 }
 
 impl Walk {
-    pub(super) fn redirects(&mut self, redirects: &[Redirect<'_>], scope: &mut Scope) -> Redirected {
+    pub(super) fn redirects<'r, 'a>(
+        &mut self,
+        redirects: &'r [Redirect<'a>],
+        scope: &mut Scope,
+    ) -> Redirected<'r, 'a> {
         let mut redirected = Redirected::default();
         for redirect in redirects {
             if self.is_exhausted() {
@@ -41,9 +50,18 @@ impl Walk {
         redirected
     }
 
-    fn redirect(&mut self, redirect: &Redirect<'_>, scope: &mut Scope, redirected: &mut Redirected) {
-        let is_input = redirect.fd.is_none_or(|fd| fd == 0);
-        let is_output = redirect.fd.is_none_or(|fd| fd == 1);
+    fn redirect<'r, 'a>(
+        &mut self,
+        redirect: &'r Redirect<'a>,
+        scope: &mut Scope,
+        redirected: &mut Redirected<'r, 'a>,
+    ) {
+        let opened = match redirect.variable {
+            Some(name) if !redirect.closes() => Some(self.new_descriptor(name, scope)),
+            _ => redirect.fd,
+        };
+        let is_input = opened.is_none_or(|fd| fd == 0);
+        let is_output = opened.is_none_or(|fd| fd == 1);
         match &redirect.kind {
             RedirectKind::Read(word) => {
                 let target = self.target(word, scope);
@@ -53,9 +71,9 @@ impl Walk {
                     && descriptor_number(&place).is_none()
                     && self.opened.len() < MAX_DESCRIPTORS
                 {
-                    self.opened.push((redirect.fd.unwrap_or(0), place));
+                    self.opened.push((opened.unwrap_or(0), place));
                 }
-                self.opens(redirect.fd, stream, redirected);
+                self.opens(opened, stream, redirected);
             }
             RedirectKind::Both(word) => {
                 let target = self.target(word, scope);
@@ -66,12 +84,19 @@ impl Walk {
                     let place = scope.place(&target.text);
                     self.note(Listed::Read, &place);
                     self.note(Listed::Write, &place);
+                    self.opens_output(opened, &place);
                 }
             }
             RedirectKind::Write(word) | RedirectKind::Append(word) => {
                 let is_append = matches!(redirect.kind, RedirectKind::Append(_));
-                let target = self.target(word, scope);
                 redirected.is_taken |= is_output;
+                if let [WordPart::Process(substitution)] = word.parts.as_slice()
+                    && substitution.is_sink
+                {
+                    redirected.sinks.push((substitution, is_output));
+                    return;
+                }
+                let target = self.target(word, scope);
                 if self.is_socket(&target) {
                     redirected.is_sent |= is_output;
                     return;
@@ -90,6 +115,7 @@ impl Walk {
                 if !scope.is_remote && !is_append {
                     self.note(Listed::Overwrite, &place);
                 }
+                self.opens_output(opened, &place);
                 if is_output {
                     redirected.files.push((place, is_append));
                 }
@@ -98,6 +124,10 @@ impl Walk {
                 let target = self.target(word, scope);
                 let _ = self.is_socket(&target);
                 let fd = target.text.parse::<u32>().ok();
+                let written = self.outputs.iter().filter(|(open, _)| is_output && Some(*open) == fd);
+                let written: Vec<String> = written.map(|(_, place)| place.clone()).collect();
+                redirected.is_taken |= !written.is_empty();
+                redirected.files.extend(written.into_iter().map(|place| (place, true)));
                 if is_input && let Some(fd) = fd.filter(|fd| self.files.contains_key(&descriptor(*fd))) {
                     redirected.input = Some(self.read_file(&descriptor(fd), &target, scope.is_remote));
                 }
@@ -119,18 +149,33 @@ impl Walk {
                 self.hands_over(&text);
                 text.text.push('\n');
                 let secret = self.secret_in_words(std::slice::from_ref(&text));
-                self.opens(redirect.fd, Stream { secret, ..Stream::from_text(text) }, redirected);
+                self.opens(opened, Stream { secret, ..Stream::from_text(text) }, redirected);
             }
             RedirectKind::HereDoc(body) => {
                 let text = body.get().map(|parts| self.expand_one(parts, scope)).unwrap_or_default();
                 self.hands_over(&text);
-                self.opens(redirect.fd, Stream::from_text(text), redirected);
+                self.opens(opened, Stream::from_text(text), redirected);
             }
         }
     }
 
+    /// The number of a descriptor that the shell chooses, which goes into a variable.
+    fn new_descriptor(&mut self, name: &str, scope: &mut Scope) -> u32 {
+        self.processes += 1;
+        let fd = FIRST_CHOSEN + self.processes;
+        scope.set(name, vec![Arg::known(fd.to_string())]);
+        u32::try_from(fd).unwrap_or(u32::MAX)
+    }
+
+    /// A descriptor through which a file is written later: `exec 3> file; echo x >&3`.
+    fn opens_output(&mut self, fd: Option<u32>, place: &str) {
+        if let Some(fd) = fd.filter(|fd| *fd > 2 && self.outputs.len() < MAX_DESCRIPTORS) {
+            self.outputs.push((fd, place.to_owned()));
+        }
+    }
+
     /// A descriptor from which a text is read: the input of the command, or a file of that number.
-    fn opens(&mut self, fd: Option<u32>, stream: Stream, redirected: &mut Redirected) {
+    fn opens(&mut self, fd: Option<u32>, stream: Stream, redirected: &mut Redirected<'_, '_>) {
         match fd {
             None | Some(0) => redirected.input = Some(stream),
             Some(fd) if self.processes < MAX_DESCRIPTORS => {
@@ -204,7 +249,18 @@ impl Walk {
     }
 
     /// Keeps what a command wrote. Returns what reaches the next command of the pipeline.
-    pub(super) fn redirect_output(&mut self, redirected: &Redirected, stream: Stream) -> Stream {
+    pub(super) fn redirect_output(
+        &mut self,
+        redirected: &Redirected<'_, '_>,
+        stream: Stream,
+        scope: &Scope,
+    ) -> Stream {
+        for (sink, is_printed) in &redirected.sinks {
+            // What later commands write is not known: `exec > >(sh)`.
+            let is_known = *is_printed && stream != Stream::silent();
+            let input = if is_known { stream.clone() } else { Stream::printed_by("exec") };
+            let _ = self.substitution(&sink.list, scope, &input);
+        }
         if redirected.is_sent {
             self.report_sent_output(&stream);
         }

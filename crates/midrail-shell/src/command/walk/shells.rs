@@ -116,6 +116,7 @@ impl Walk {
         let traps = self.traps.len();
         let stream = self.code(&code.text, &mut inner, input);
         self.end_shell(traps, &inner);
+        self.uncalled(&inner);
         stream
     }
 
@@ -491,6 +492,7 @@ impl Walk {
             self.note(Listed::Program, &invocation.program);
             calls::add_call(&mut self.analysis, &invocation, "", false);
             self.judge_with_files(&invocation, scope);
+            self.started_later(&invocation, scope);
         }
         for mut danger in translated.dangers {
             (danger.start, danger.end) = self.span;

@@ -85,6 +85,8 @@ pub(crate) struct Walk {
     pub(super) is_piped_shell: bool,
     /// The files that descriptors are opened to for reading. Writing to the name of a descriptor changes its file.
     pub(super) opened: Vec<(u32, String)>,
+    /// The files that descriptors are opened to for writing.
+    pub(super) outputs: Vec<(u32, String)>,
     /// A descriptor was opened to the network: `exec 5<>/dev/tcp/…`.
     pub(super) has_socket: bool,
     /// What the programs of the line read since `exec < file`.
@@ -220,6 +222,13 @@ impl Walk {
         }
         if matches!(listed, Listed::Read | Listed::Write) {
             self.named.remove(text);
+        }
+    }
+
+    /// Lists a file whose content decides what the line does, and that is no code by itself.
+    pub(super) fn list_script(&mut self, place: &str) {
+        if self.seen.insert((Listed::Script, place.to_owned())) {
+            self.analysis.scripts.push(place.to_owned());
         }
     }
 

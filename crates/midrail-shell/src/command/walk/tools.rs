@@ -1,6 +1,6 @@
 //! Programs that run commands in ways of their own: `tar`, editors, `tmux`, `at`, `nc`, `sed`, services, build tools.
 
-use midrail_core::Severity;
+use midrail_core::{OpaqueKind, Severity};
 use serde_json::Value;
 
 use super::super::condition::does;
@@ -63,8 +63,12 @@ impl Walk {
         let ProgramCall { invocation, input } = call;
         let names = ["-c", "-ex", "-iex", "--eval-command", "-o", "--one-line", "-O"];
         let args = invocation.args.as_slice();
-        let given =
-            args.iter().zip(args.iter().skip(1)).filter(|(name, _)| names.contains(&name.text.as_str()));
+        // `r2 -qc commands`
+        let is_grouped = |name: &str| {
+            programs::family(&invocation.program) == "r2" && name.starts_with('-') && name.ends_with('c')
+        };
+        let is_code = |name: &Arg| names.contains(&name.text.as_str()) || is_grouped(&name.text);
+        let given = args.iter().zip(args.iter().skip(1)).filter(|(name, _)| is_code(name));
         let given = given.map(|(_, value)| value.clone());
         let codes: Vec<Arg> = given.chain(input.text.clone()).collect();
         for value in &codes {
@@ -74,11 +78,64 @@ impl Walk {
                 self.visible_code(Language::Python, &Arg::known(code), scope);
             }
             for line in value.text.split(['\n', ';']).map(str::trim) {
-                let words = ["spawn ", "exec ", "system ", "shell ", "platform shell ", "make ", "!"];
+                let words = [
+                    "spawn ",
+                    "exec ",
+                    "system ",
+                    "shell ",
+                    "platform shell ",
+                    "platform process launch ",
+                    "make ",
+                    "!",
+                ];
                 if let Some(code) = words.iter().find_map(|word| line.strip_prefix(word)) {
                     self.run(code, scope);
                 }
+                self.debugger_command(line, invocation, scope);
             }
+        }
+    }
+
+    /// What a debugger does with files: it reads commands from them, dumps memory into them, and starts them.
+    fn debugger_command(&mut self, line: &str, invocation: &Invocation, scope: &Scope) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words.as_slice() {
+            ["source" | ".", .., file]
+            | ["command", "source" | "script", .., file]
+            | ["add-auto-load-safe-path" | "plugin", .., file] => {
+                let stream = self.obeyed_file(&Arg::known(*file), scope);
+                for line in stream.text.iter().flat_map(|text| text.text.lines()).take(64) {
+                    self.run(
+                        &format!("{} -batch -ex {}", invocation.program, Arg::known(line).quoted()),
+                        scope,
+                    );
+                }
+            }
+            ["dump" | "append", rest @ ..] => {
+                let at = rest.iter().position(|word| matches!(*word, "memory" | "value"));
+                if let Some(file) = at.and_then(|at| rest.get(at + 1)) {
+                    self.judge_redirection(&Arg::known(*file), false, scope);
+                    self.note(Listed::Write, &scope.place(file));
+                }
+            }
+            ["set", "logging", "file", file] => {
+                self.judge_redirection(&Arg::known(*file), false, scope);
+                self.note(Listed::Write, &scope.place(file));
+            }
+            ["eval", ..] => self.hide(OpaqueKind::Dynamic, line),
+            ["target", "remote" | "extended-remote", "|", command @ ..] => {
+                self.run(&command.join(" "), scope)
+            }
+            ["r" | "run" | "start" | "starti", ..]
+            | ["process", "launch" | "attach", ..]
+            | ["attach", ..] => {
+                let sorted = Arguments::new(invocation);
+                match sorted.operands.first().copied().cloned() {
+                    Some(file) if file.is_known() => self.note(Listed::Script, &scope.place(&file.text)),
+                    _ => self.hide(OpaqueKind::Dynamic, line),
+                }
+            }
+            _ => {}
         }
     }
 

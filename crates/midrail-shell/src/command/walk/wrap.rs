@@ -45,12 +45,14 @@ impl Walk {
         let ProgramCall { invocation, input } = call;
         let program = invocation.program.as_str();
         match programs::family(program) {
-            "gdb" => self.debugger(call, scope),
+            "gdb" | "r2" => self.debugger(call, scope),
             "ssh" | "sftp" | "autossh" => self.ssh_options(invocation, scope),
             "npm" | "pnpm" | "yarn" | "bun" => {
                 self.set_package_scripts(invocation, scope);
                 self.package_scripts(invocation, scope);
             }
+            "docker" | "docker-compose" => self.compose(invocation, scope, input),
+            "node" => self.node_scripts(invocation, scope),
             "aws" => self.sent_commands(invocation, scope),
             "cmake" => self.cmake(invocation, scope, input),
             "dotenv" | "env-cmd" | "dotenvx" => self.shows_environment(invocation, scope),
