@@ -31,7 +31,7 @@ fn hook(world: &World, host: &str, payload: &Value) -> Ended {
 }
 
 #[test]
-fn host_is_told_not_to_ask() {
+fn host_does_not_ask() {
     let world = vouching();
     let plain = json!({});
     for (command, mode, more, is_vouched) in [
