@@ -39,6 +39,8 @@ struct Host {
     mcp: McpSettings,
     plugin: Option<Plugin>,
     trial: Option<Trial>,
+    #[serde(default)]
+    sandbox: HostSandbox,
     live: Option<Live>,
     #[serde(default)]
     remarks: BTreeMap<String, String>,
@@ -103,6 +105,13 @@ struct Plugin {
     #[serde(default)]
     manifest: String,
     r#use: String,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct HostSandbox {
+    state: Vec<String>,
+    keep: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -245,6 +254,8 @@ fn write_host(module: &str, host: &Host, list: &mut String) -> std::fmt::Result 
             )?;
         }
     }
+    let HostSandbox { state, keep } = &host.sandbox;
+    write!(list, "sandbox: HostSandbox {{ state: &{state:?}, keep: &{keep:?} }}, ")?;
     match &host.live {
         None => list.push_str("live: None, "),
         Some(Live { args, tool, input, env, files }) => {

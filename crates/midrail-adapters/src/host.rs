@@ -72,6 +72,8 @@ pub struct HostSpec {
     pub plugin: Option<HostPlugin>,
     /// How it is started with the hooks of one run; `None`: it reads hooks from its own settings only.
     pub(crate) trial: Option<HostTrial>,
+    /// What it needs if it runs in a sandbox as a whole.
+    pub sandbox: HostSandbox,
     /// How it is run for a test of the hooks; `None`: not without its own servers.
     pub(crate) live: Option<LiveTest>,
     /// What the user has to know after hooks were registered.
@@ -174,6 +176,15 @@ pub(crate) struct HostTrial {
     /// The first arguments.
     pub(crate) args: &'static [&'static str],
     pub(crate) env: &'static [(&'static str, &'static str)],
+}
+
+/// What a host needs in a sandbox besides its project.
+#[derive(Debug)]
+pub struct HostSandbox {
+    /// Its own files and folders below the home of a user.
+    pub state: &'static [&'static str],
+    /// The variables with the keys of its service.
+    pub keep: &'static [&'static str],
 }
 
 /// A run of a host against a scripted model. `@URL@`, `@PROMPT@`, `@PROJECT@` and `"@COMMAND@"` are replaced.

@@ -13,7 +13,7 @@ use midrail::EventKind;
 use midrail::core::ActionType;
 
 use crate::host::{
-    Capabilities, HostFiles, HostPlugin, HostSpec, HostTrial, LiveTest, OnFailure, hook_event,
+    Capabilities, HostFiles, HostPlugin, HostSandbox, HostSpec, HostTrial, LiveTest, OnFailure, hook_event,
 };
 use crate::mcp_client::{AddressForm, McpClient};
 use crate::setup::command::HookShell;

@@ -1,5 +1,7 @@
 //! `midrail run`: a command in a sandbox.
 
+mod whole_agent;
+
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
@@ -29,16 +31,17 @@ const FILE_SIZE: u64 = 8 << 30;
 /// Run a command in a sandbox: it can change this project and nothing else, and reaches no network.
 ///
 /// It cannot read your home, credentials or other projects, and cannot change hooks and settings of git, agents and editors. A
-/// command that the sandbox cannot be set up for is not run.
+/// command that the sandbox cannot be set up for is not run. A coding agent, as in `midrail run -- claude`, also has its own files and
+/// the network.
 #[derive(Debug, clap::Args)]
 #[command(after_help = exit::RUN)]
 pub(crate) struct Args {
     /// The command and its arguments, as in `midrail run -- make test`
     #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true)]
     command: Vec<OsString>,
-    /// The network that the command reaches
-    #[arg(long, value_enum, default_value_t = NetworkArg::None)]
-    network: NetworkArg,
+    /// The network that the command reaches [default: none; all for a coding agent]
+    #[arg(long, value_enum)]
+    network: Option<NetworkArg>,
     /// A further file or folder that the command may read. Can be given several times
     #[arg(long, value_name = "PATH")]
     read: Vec<PathBuf>,
@@ -92,7 +95,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     };
     let permits = match &args.granted {
         Some(id) => granted(id, args),
-        None => Ok(permitted(args)),
+        None => permitted(args, output),
     };
     let permits = permits.map_err(not_run)?;
     let here = env::current_dir().and_then(|dir| dir.canonicalize());
@@ -110,11 +113,11 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
 }
 
 /// What the options permit.
-fn permitted(args: &Args) -> Permits {
-    Permits {
+fn permitted(args: &Args, output: &mut Output) -> CliResult<Permits> {
+    let mut permits = Permits {
         network: match args.network {
-            NetworkArg::None => SandboxNetwork::None,
-            NetworkArg::All => SandboxNetwork::All,
+            None | Some(NetworkArg::None) => SandboxNetwork::None,
+            Some(NetworkArg::All) => SandboxNetwork::All,
         },
         read: args.read.clone(),
         write: args.write.clone(),
@@ -122,7 +125,12 @@ fn permitted(args: &Args) -> Permits {
         limits: Limits { time: args.timeout, ..Limits::default() },
         background: args.until.map(Background::Until),
         ..Permits::default()
+    };
+    if let Some(host) = args.command.first().and_then(|program| whole_agent::host(program)) {
+        whole_agent::permit(host, args, &mut permits)?;
+        output.note(&format!("{} runs in a sandbox with this project and its own files", host.title));
     }
+    Ok(permits)
 }
 
 /// What the grant of a decision permits. It can be used once, and only for this command.

@@ -1,6 +1,7 @@
 //! `midrail run`: everyday commands give the same result as outside, and code that destroys does nothing outside.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use crate::documents::{follow_guide, page};
@@ -242,5 +243,45 @@ fn options_in_front_of_the_command_are_those_of_midrail() {
         assert_eq!(ended.code, 3, "{}", ended.err);
         let mut command = world.command(&["run", "printf", "%s", "--help"]);
         assert_eq!(ended_with(&mut command, &[]).out, "--help");
+    }
+}
+
+/// An agent keeps its own files, its keys and the network, and changes nothing else. Its hooks stay.
+#[test]
+fn whole_agent_has_its_own_files() {
+    if !is_available() {
+        return;
+    }
+    let world = project();
+    let agent = "#!/bin/sh\necho key=$ANTHROPIC_API_KEY other=$AWS_SECRET_ACCESS_KEY\necho state > ~/.claude/state\n\
+                 echo {} > ~/.claude/settings.json\necho work > work.txt\necho x > ~/precious/letter\ncat ~/.ssh/id_rsa\ntrue\n";
+    let tools = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    for folder in [tools.path(), &world.project()] {
+        let path = folder.join("claude");
+        fs::write(&path, agent).unwrap();
+        fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    world.run(&["init", "--agent", "claude-code", "--yes"]);
+    let settings = world.read("../.claude/settings.json");
+    assert!(settings.contains("midrail"), "{settings}");
+    let run = |folder: &Path, program: &str| {
+        let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+        let mut command = world.command(&["run", "--", program]);
+        ended(
+            command.env("PATH", path).env("ANTHROPIC_API_KEY", "k-1").env("AWS_SECRET_ACCESS_KEY", "k-2"),
+            Vec::new(),
+        )
+    };
+    let of_agent = run(tools.path(), "claude").code(0).complains("Claude Code runs in a sandbox");
+    assert_eq!(of_agent.out, "key=k-1 other=\n", "{}", of_agent.err);
+    assert_eq!(world.read("../.claude/state"), "state\n");
+    assert_eq!(world.read("work.txt"), "work\n");
+    assert_eq!(world.read("../precious/letter"), "a letter");
+    assert_eq!(world.read("../.claude/settings.json"), settings);
+    // A program of the project with such a name is none.
+    for program in ["./claude", "claude"] {
+        let of_project = run(&world.project(), program).code(0);
+        assert_eq!(of_project.out, "key= other=\n", "{}", of_project.err);
+        assert!(!of_project.err.contains("Claude Code"), "{}", of_project.err);
     }
 }

@@ -93,14 +93,15 @@ fn are_known(row: &str, call: &CommandCall) -> bool {
     let is_path = |at: &usize| {
         let arg = call.args.get(*at).map(String::as_str).unwrap_or_default();
         let can_be_option = arg.starts_with(['-', '*', '?', '[', '{', '~']);
-        !(can_be_option && row.contains(':')) && !arg.contains(['$', '`', '(', '<', '>'])
+        !(arg.contains(['$', '`', '(', '<', '>']) || can_be_option && row.contains(':'))
     };
     call.unknown.iter().chain(&call.splits).all(is_path)
 }
 
 /// Whether the scripts of `sed` only print, delete and replace: they can also run commands, and read and write other files.
 fn is_plain_sed(args: &[String]) -> bool {
-    let scripts: Vec<&String> = args.windows(2).filter(|pair| pair[0] == "-e").map(|pair| &pair[1]).collect();
+    let after_option = args.iter().zip(args.iter().skip(1)).filter(|(option, _)| *option == "-e");
+    let scripts: Vec<&String> = after_option.map(|(_, script)| script).collect();
     let first = args.iter().find(|arg| !arg.starts_with('-'));
     let mut scripts = if scripts.is_empty() { first.into_iter().collect() } else { scripts };
     let has_other = args.iter().any(|arg| arg.starts_with("--exp") || (arg.starts_with("-e") && arg != "-e"));
