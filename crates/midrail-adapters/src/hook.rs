@@ -200,7 +200,8 @@ fn may_vouch(event: &Event) -> bool {
     let leaves_sandbox = event.tool.as_ref().is_some_and(|tool| {
         WITHOUT_SANDBOX.iter().any(|name| tool.args.get(*name).is_some_and(|value| !is_unset(value)))
     });
-    mode != Some("plan") && !leaves_sandbox
+    let plans = mode.is_some_and(|mode| mode.to_ascii_lowercase().contains("plan"));
+    !plans && !leaves_sandbox
 }
 
 /// Whether an agent starts with an event, so that it gets its limits.

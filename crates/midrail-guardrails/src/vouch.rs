@@ -1,18 +1,20 @@
 //! vouch: knows calls about which no person needs to be asked.
 
+mod line;
 mod patterns;
 mod programs;
 #[cfg(test)]
 mod tests;
+mod tools;
 
 use std::collections::BTreeSet;
 
-use midrail_core::{
-    Action, ActionType, CommandCall, Grounds, NetworkUse, OpaqueCode, OpaqueKind, SandboxNetwork,
-};
+use midrail_core::{Action, CommandCall, Grounds, OpaqueCode, OpaqueKind, SandboxNetwork};
 
-use self::patterns::{has_hidden_part, lists_edit, lists_folder, lists_read};
-use self::programs::{Known, is_plain_wrapper, is_safe_variable, known};
+use self::line::{Joint, simple_commands};
+use self::patterns::{lists_edit, lists_folder, lists_read};
+use self::programs::{Known, known};
+use self::tools::{KnownTool, known_tool};
 use crate::prelude::*;
 use crate::shared::file_access::accessed_files;
 use crate::shared::file_paths::{is_device, is_temporary};
@@ -96,11 +98,13 @@ impl VouchedCommand {
 /// What is known about a call, or about a command of its line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Basis<'a> {
-    /// It only prints, or reads files.
+    /// It only prints.
+    Prints,
+    /// It reads files.
     Reads,
     /// It changes files.
     Edits,
-    /// It fetches from other machines.
+    /// It fetches from another machine.
     Fetches,
     /// The pack lists it.
     Listed(&'a str),
@@ -111,6 +115,7 @@ enum Basis<'a> {
 impl Basis<'_> {
     fn describe(self) -> String {
         match self {
+            Basis::Prints => "it only prints".to_owned(),
             Basis::Reads => "it only reads".to_owned(),
             Basis::Edits => "it changes files that may be changed".to_owned(),
             Basis::Fetches => "it fetches from a listed host".to_owned(),
@@ -118,7 +123,15 @@ impl Basis<'_> {
             Basis::Builds => "it builds or tests the project in a sandbox".to_owned(),
         }
     }
+
+    /// Whether what it does within the project belongs to it.
+    fn is_own(self) -> bool {
+        matches!(self, Basis::Prints | Basis::Listed(_) | Basis::Builds)
+    }
 }
+
+/// What is known about every command of a line.
+type Bases<'a> = BTreeSet<Basis<'a>>;
 
 impl Vouch {
     /// Whether it lists no call.
@@ -130,87 +143,106 @@ impl Vouch {
 
     /// Why no person needs to be asked about the call of the event, if so.
     fn grounds(&self, context: &Context<'_>) -> Result<Option<Grounds>, Missing> {
-        let Some(tool) = context.event.tool_name() else { return Ok(None) };
+        let Some(tool) = &context.event.tool else { return Ok(None) };
         let action = context.action()?;
         let is_unclear = action.is_partial || action.has_more_commands || action.has_unknown_programs;
-        if is_unclear || !action.dangers.is_empty() {
+        if is_unclear || !action.dangers.is_empty() || !action.sweeps.is_empty() {
             return Ok(None);
         }
-        let listed = any_matches(&self.tools, tool).then_some(Basis::Listed(tool));
-        let bases = match (listed, action.commands.is_empty()) {
-            (Some(listed), _) => Some(BTreeSet::from([listed])),
-            (None, true) => tool_basis(tool, action).map(|basis| BTreeSet::from([basis])),
-            (None, false) => self.line_bases(context, action)?,
+        let bases = if any_matches(&self.tools, &tool.name) && action.commands.is_empty() {
+            Some(Bases::from([Basis::Listed(&tool.name)]))
+        } else {
+            match known_tool(tool) {
+                Some(KnownTool::Command(line)) => self.line_bases(context, action, line)?,
+                Some(KnownTool::Reads) => Some(Bases::from([Basis::Reads])),
+                Some(KnownTool::Edits) => Some(Bases::from([Basis::Edits])),
+                Some(KnownTool::Fetches(host)) => {
+                    any_matches(&self.hosts, &host).then(|| Bases::from([Basis::Fetches]))
+                }
+                None => None,
+            }
         };
-        let Some(mut bases) = bases.filter(|bases| !bases.is_empty()) else { return Ok(None) };
-        // `cat a > b` consists of a command that only reads.
-        if action.writes.iter().any(|file| !is_device(file)) && !is_theirs(&bases) {
-            bases.insert(Basis::Edits);
-        }
+        let Some(bases) = bases.filter(|bases| !bases.is_empty()) else { return Ok(None) };
         let Some(sandbox) = needed_sandbox(action, &bases) else { return Ok(None) };
         let is_offline = sandbox == Some(SandboxNetwork::None);
-        let has_labels = || Ok(Labels::from_context(context)?.names().next().is_some());
-        let only_reads = bases.iter().all(|basis| *basis == Basis::Reads);
-        let is_vouched = (sandbox.is_some() || action.sets.iter().all(|name| is_safe_variable(name)))
-            && (is_offline || self.allows_network(action, &bases))
-            && self.allows_files(context, action, &bases)?
-            && (is_offline || only_reads || !has_labels()?);
+        let only_reads = bases.iter().all(|basis| matches!(basis, Basis::Prints | Basis::Reads));
+        let is_vouched = (is_offline || allows_network(action, &bases))
+            && self.allows_files(context, &bases)?
+            && (is_offline || only_reads || Labels::from_context(context)?.names().next().is_none());
         let reasons: Vec<String> = bases.into_iter().map(Basis::describe).collect();
         Ok(is_vouched.then(|| Grounds { reason: reasons.join(", and "), sandbox }))
     }
 
-    /// What is known about the commands of a line. `None`: nothing is known about one of them.
+    /// What is known about the commands of a line. `None`: the line is not simple, or nothing is known about one of its commands.
     fn line_bases<'a>(
         &'a self,
         context: &Context<'_>,
         action: &Action,
-    ) -> Result<Option<BTreeSet<Basis<'a>>>, Missing> {
-        let mut bases = BTreeSet::new();
-        let mut is_in_listed = false;
-        for call in &action.commands {
-            let listed = self.commands.iter().find(|command| command.is(call));
-            let basis = match listed {
-                Some(command) => Some(Basis::Listed(command.text())),
-                // What a listed command starts belongs to it: `x.sh` in `bash x.sh`.
-                None if is_in_listed => None,
-                None if is_plain_wrapper(call) => continue,
-                None => match self.command_basis(context, action, call)? {
-                    Some(basis) => Some(basis),
-                    None => return Ok(None),
-                },
-            };
-            if !is_in_project(context, call)? {
+        line: &str,
+    ) -> Result<Option<Bases<'a>>, Missing> {
+        let Some(commands) = simple_commands(line) else { return Ok(None) };
+        if !action.sets.iter().all(|name| name == "MAKE") {
+            return Ok(None);
+        }
+        let mut calls = action.commands.iter().peekable();
+        let mut bases = Bases::new();
+        for (at, (words, joint)) in commands.iter().enumerate() {
+            let words = without_timeout(words);
+            if words.len() < commands.get(at).map_or(0, |(all, _)| all.len()) {
+                // The analysis lists `timeout` itself.
+                calls.next();
+            }
+            let Some(name) = words.first() else { return Ok(None) };
+            let Some(call) = calls.next().filter(|call| is_called(call, name)) else { return Ok(None) };
+            if !self.has_only_listed_paths(context, words)? {
                 return Ok(None);
             }
-            is_in_listed = call.wraps && (listed.is_some() || is_in_listed);
-            bases.extend(basis);
+            if name == "cd" {
+                // If it fails, the rest must not run elsewhere.
+                let is_first = at == 0 && *joint == Joint::And;
+                let is_plain = words.len() == 2 && words.iter().all(|word| !word.starts_with('-'));
+                let has_alternative =
+                    commands.iter().rev().skip(1).any(|(_, it)| !matches!(it, Joint::And | Joint::Pipe));
+                if !is_first || !is_plain || has_alternative || !is_in_project(context, call)? {
+                    return Ok(None);
+                }
+                bases.insert(Basis::Prints);
+                continue;
+            }
+            let Some(basis) = self.command_basis(context, action, call)? else { return Ok(None) };
+            // What a listed command starts belongs to it: `x.sh` in `bash x.sh`.
+            while matches!(basis, Basis::Listed(_))
+                && call.wraps
+                && calls.next_if(|next| !is_next(&commands, at, next)).is_some()
+            {}
+            bases.insert(basis);
         }
-        Ok(Some(bases))
+        Ok(Some(bases).filter(|_| calls.next().is_none()))
     }
 
-    /// What is known about a command that is not listed.
+    /// What is known about a command.
     fn command_basis<'a>(
-        &self,
+        &'a self,
         context: &Context<'_>,
         action: &Action,
         call: &CommandCall,
     ) -> Result<Option<Basis<'a>>, Missing> {
-        let folder = call.folder.as_deref().unwrap_or_default();
-        let reads_here =
-            || Ok(lists_folder(&self.reads, &context.real_place(here_if_empty(folder), None)?.key));
-        let (has_reads, has_edits) = (!self.reads.is_empty(), !self.edits.is_empty());
+        if !is_in_project(context, call)? || !call.unknown.is_empty() || !call.splits.is_empty() {
+            return Ok(None);
+        }
+        let folder = here_if_empty(call.folder.as_deref().unwrap_or_default());
+        if let Some(command) = self.commands.iter().find(|command| command.is(call)) {
+            // Another repository has hooks and settings of its own.
+            let is_ours = call.program != "git" || is_top(context, folder)?;
+            return Ok(is_ours.then_some(Basis::Listed(command.text())));
+        }
+        let lists_here = || Ok(lists_folder(&self.reads, &context.real_place(folder, None)?.key));
         let (is_known, basis) = match known(call) {
-            Some(Known::Prints) => (true, Basis::Reads),
-            Some(Known::Reads) => (has_reads, Basis::Reads),
-            Some(Known::ReadsFolder) => (reads_here()?, Basis::Reads),
-            Some(Known::Searches) => (reads_here()? && self.lists_paths(context, call)?, Basis::Reads),
-            Some(Known::ReadsRepository) => {
-                let is_ours = reads_here()? && is_top(context, folder)?;
-                (is_ours && self.lists_paths(context, call)?, Basis::Reads)
-            }
-            Some(Known::Edits) => (has_edits, Basis::Edits),
-            Some(Known::EditsRepository) => (has_edits && is_top(context, folder)?, Basis::Edits),
-            Some(Known::Fetches) => (!self.hosts.is_empty(), Basis::Fetches),
+            Some(Known::Prints) => (true, Basis::Prints),
+            Some(Known::Reads) => (!self.reads.is_empty(), Basis::Reads),
+            Some(Known::ReadsFolder) => (lists_here()?, Basis::Reads),
+            Some(Known::ReadsRepository) => (lists_here()? && is_top(context, folder)?, Basis::Reads),
+            Some(Known::Creates) => (!self.edits.is_empty(), Basis::Edits),
             None => {
                 let is_build =
                     |part: &OpaqueCode| part.kind == OpaqueKind::Project && part.what == call.program;
@@ -220,48 +252,43 @@ impl Vouch {
         Ok(is_known.then_some(basis))
     }
 
-    /// Whether every argument that can be a path elsewhere is one that may be read.
-    fn lists_paths(&self, context: &Context<'_>, call: &CommandCall) -> Result<bool, Missing> {
-        let can_be_elsewhere =
-            |arg: &&String| arg.starts_with(['/', '~']) || arg.split('/').any(|part| part == "..");
-        for arg in call.args.iter().filter(can_be_elsewhere) {
-            if !context.known_place(arg)?.is_some_and(|place| lists_read(&self.reads, &place.key)) {
+    /// Whether every path in the words of a command is spelled plainly, and every absolute one may be read or is in the project.
+    fn has_only_listed_paths(&self, context: &Context<'_>, words: &[String]) -> Result<bool, Missing> {
+        for word in words.iter().skip(1) {
+            if word.split(['/', '=', ':', ',']).any(|part| part == "..") || word.contains('~') {
                 return Ok(false);
+            }
+            // A path may follow an option without a space, or an `=`.
+            let starts = word.match_indices('/').map(|(at, _)| at);
+            let is_start = |at: usize| {
+                let before = word.get(..at).and_then(|text| text.chars().next_back());
+                at == 0 || word.starts_with('-') || before.is_some_and(|char| "=:,@%+".contains(char))
+            };
+            if let Some(at) = starts.into_iter().find(|at| is_start(*at)) {
+                let path = word.get(at..).unwrap_or_default();
+                let place = context.known_place(path)?;
+                if !place.is_some_and(|place| place.inside || lists_read(&self.reads, &place.key)) {
+                    return Ok(false);
+                }
             }
         }
         Ok(true)
     }
 
-    /// Whether no person needs to be asked about what the call exchanges with other machines.
-    fn allows_network(&self, action: &Action, bases: &BTreeSet<Basis<'_>>) -> bool {
-        let is_listed = bases.iter().any(|basis| matches!(basis, Basis::Listed(_)));
-        if !bases.contains(&Basis::Fetches) {
-            return is_listed || (action.hosts.is_empty() && action.network.is_empty());
-        }
-        let only_receives = |network: &NetworkUse| !network.sends && !network.has_unknown_addresses;
-        !action.has_unknown_hosts
-            && action.hosts.iter().all(|host| any_matches(&self.hosts, host))
-            && action.network.iter().all(only_receives)
-    }
-
     /// Whether no person needs to be asked about the files that the call reads and changes.
-    fn allows_files(
-        &self,
-        context: &Context<'_>,
-        action: &Action,
-        bases: &BTreeSet<Basis<'_>>,
-    ) -> Result<bool, Missing> {
-        let is_theirs = is_theirs(bases);
-        let is_saved = is_theirs || (!self.edits.is_empty() && context.git()?.is_some());
+    fn allows_files(&self, context: &Context<'_>, bases: &Bases<'_>) -> Result<bool, Missing> {
+        // Which command of a line accesses a file is not known.
+        let is_theirs = bases.iter().all(|basis| basis.is_own());
         for access in accessed_files(context)? {
+            if access.file.split('/').any(|part| part == "..") {
+                return Ok(false);
+            }
             let Some(place) = context.known_place(access.file)? else { return Ok(false) };
             let is_allowed = match access.is_write {
                 _ if is_device(&place.key) => true,
-                true if is_temporary(&place.key) => is_theirs || !self.edits.is_empty(),
-                true => {
-                    let is_listed = lists_edit(&self.edits, &place.key) && place.inside;
-                    is_saved && (is_listed || (is_theirs && place.inside && !has_hidden_part(&place.key)))
-                }
+                true if is_temporary(&place.key) => is_theirs,
+                true if is_theirs => place.inside,
+                true => place.inside && lists_edit(&self.edits, &place.key) && context.git()?.is_some(),
                 false => {
                     lists_read(&self.reads, &place.key)
                         || (is_theirs && place.inside)
@@ -272,35 +299,48 @@ impl Vouch {
                 return Ok(false);
             }
         }
-        Ok(action.sweeps.is_empty() || is_theirs)
+        Ok(true)
     }
 }
 
-/// Whether what a call does within the project belongs to a listed command or a build.
-fn is_theirs(bases: &BTreeSet<Basis<'_>>) -> bool {
-    bases.iter().any(|basis| matches!(basis, Basis::Listed(_) | Basis::Builds))
+/// The words of a command without `timeout 5` in front of it.
+fn without_timeout(words: &[String]) -> &[String] {
+    let is_duration = |text: &String| {
+        let number = text.trim_end_matches(['s', 'm']);
+        !number.is_empty() && number.chars().all(|char| char.is_ascii_digit())
+    };
+    match words {
+        [name, duration, rest @ ..] if name == "timeout" && is_duration(duration) && !rest.is_empty() => rest,
+        _ => words,
+    }
 }
 
-/// What is known about a tool that starts no program.
-fn tool_basis<'a>(tool: &str, action: &Action) -> Option<Basis<'a>> {
-    // A server's tool does what the server wants, whatever its name says.
-    let is_of_server = tool.starts_with("mcp__") || !action.opaque.is_empty();
-    match action.kind {
-        _ if is_of_server => None,
-        ActionType::FileRead => Some(Basis::Reads),
-        ActionType::FileWrite => Some(Basis::Edits),
-        ActionType::Network => Some(Basis::Fetches),
-        ActionType::Command | ActionType::Other => None,
-    }
+/// Whether a call is that of a command with this first word.
+fn is_called(call: &CommandCall, name: &str) -> bool {
+    !call.has_more_args
+        && (call.path.as_deref() == Some(name) || (call.path.is_none() && call.program == name))
+}
+
+/// Whether a call is that of the command after the one at this index.
+fn is_next(commands: &[(Vec<String>, Joint)], at: usize, call: &CommandCall) -> bool {
+    let next = commands.get(at.saturating_add(1)).and_then(|(words, _)| words.first());
+    next.is_some_and(|name| name == "timeout" && call.program == "timeout" || is_called(call, name))
+}
+
+/// Whether no person needs to be asked about what the call exchanges with other machines.
+fn allows_network(action: &Action, bases: &Bases<'_>) -> bool {
+    // A listed command may contact what it contacts. The host of a fetch is listed.
+    let is_theirs = bases.iter().all(|basis| basis.is_own() || *basis == Basis::Fetches);
+    is_theirs || (action.hosts.is_empty() && action.network.is_empty() && !action.has_unknown_hosts)
 }
 
 /// The sandbox without which the grounds do not count, if any. `None`: there are no grounds, whatever the sandbox.
-fn needed_sandbox(action: &Action, bases: &BTreeSet<Basis<'_>>) -> Option<Option<SandboxNetwork>> {
+fn needed_sandbox(action: &Action, bases: &Bases<'_>) -> Option<Option<SandboxNetwork>> {
     let mut needed = None;
     for part in &action.opaque {
         match part.kind {
             OpaqueKind::Dynamic => return None,
-            // Somebody listed this program by its name.
+            // The pack lists this program by its name.
             OpaqueKind::Program => {}
             OpaqueKind::Script | OpaqueKind::Code | OpaqueKind::Project | OpaqueKind::Install => {
                 needed = Some(SandboxNetwork::All);

@@ -14,6 +14,9 @@ fn vouching() -> World {
     let world = World::new();
     world.write("../config/midrail/pack.yaml", PACK);
     world.write("src/a.rs", "fn main() {}\n");
+    world.write(".git/HEAD", "ref: refs/heads/main\n");
+    fs::create_dir_all(world.project().join(".git/objects")).unwrap();
+    fs::create_dir_all(world.project().join(".git/refs")).unwrap();
     world
 }
 
@@ -36,6 +39,7 @@ fn host_does_not_ask() {
     let plain = json!({});
     for (command, mode, more, is_vouched) in [
         ("grep -rn main src | head", "default", &plain, true),
+        ("sed -n 1,3p src/a.rs", "default", &plain, true),
         ("git commit -m done", "default", &plain, true),
         ("git commit -m done && git push", "default", &plain, false),
         ("cat /etc/hostname", "default", &plain, false),
@@ -48,7 +52,7 @@ fn host_does_not_ask() {
         assert_eq!(allows, is_vouched, "{command} {mode} {more}: {}", answer.out);
     }
     let log = world.run(&["log", "--vouched"]).code(0);
-    assert_eq!(log.out.matches("vouched for: ").count(), 3, "{}", log.out);
+    assert_eq!(log.out.matches("vouched for: ").count(), 4, "{}", log.out);
     let json = world.run(&["log", "--vouched", "--json"]).code(0).json_lines();
     assert!(json.iter().all(|line| line["vouched"] == true && line["grounds"].is_string()), "{json:?}");
     // Another program that has no such answer is told nothing.

@@ -2,6 +2,7 @@
 
 use midrail_core::glob;
 
+use crate::shared::data::PROGRAMS;
 use crate::shared::file_paths::{has_wildcard, is_below, is_inside};
 use crate::shared::settings::Pattern;
 
@@ -13,8 +14,10 @@ pub(super) fn lists_read(patterns: &[Pattern], place: &str) -> bool {
 /// Whether patterns list a file that is changed. As in a shell, a wildcard matches no name that begins with a dot: such files are the
 /// settings of git, editors and agents.
 pub(super) fn lists_edit(patterns: &[Pattern], place: &str) -> bool {
-    let is_hidden = has_hidden_part(place);
-    patterns.iter().filter(|pattern| !is_hidden || has_hidden_part(&pattern.0)).any(|it| lists(&it.0, place))
+    let is_special = has_hidden_part(place) || is_instruction(place);
+    let may_list =
+        |pattern: &&Pattern| !is_special || has_hidden_part(&pattern.0) || is_instruction(&pattern.0);
+    patterns.iter().filter(may_list).any(|pattern| lists(&pattern.0, place))
 }
 
 /// Whether patterns list everything in a folder.
@@ -23,18 +26,20 @@ pub(super) fn lists_folder(patterns: &[Pattern], folder: &str) -> bool {
 }
 
 /// Whether a file or a folder above it has a name that begins with a dot.
-pub(super) fn has_hidden_part(place: &str) -> bool {
+fn has_hidden_part(place: &str) -> bool {
     place.split('/').any(|part| part.starts_with('.') && part != "." && part != "..")
 }
 
+/// Whether a file holds instructions that agents or tools obey.
+fn is_instruction(place: &str) -> bool {
+    let name = place.rsplit('/').next().unwrap_or(place).to_ascii_lowercase();
+    PROGRAMS.has("instructions", &name)
+}
+
 fn lists(pattern: &str, place: &str) -> bool {
-    if place.contains(['$', '`']) {
+    // What a shell replaces can be a link to anywhere.
+    if place.contains(['$', '`']) || has_wildcard(place) {
         return false;
-    }
-    if has_wildcard(place) {
-        // A shell replaces it by names of files below this folder.
-        let literal: Vec<&str> = place.split('/').take_while(|part| !has_wildcard(part)).collect();
-        return lists_all_in(pattern, &literal.join("/"));
     }
     let name = place.rsplit('/').next().unwrap_or(place);
     let can_be_folder = !name.trim_start_matches('.').contains('.');
@@ -72,7 +77,7 @@ mod tests {
             ("**", "src/a.rs", true),
             ("**", ".", true),
             ("**", "src", true),
-            ("**", "src/*.rs", true),
+            ("**", "src/*.rs", false),
             ("**", "/etc/passwd", false),
             ("**", "~/.ssh/id_rsa", false),
             ("**", "../other/a.rs", false),
@@ -82,7 +87,7 @@ mod tests {
             ("src/**", "src", true),
             ("src/**", "srcs/a.rs", false),
             ("src/**", "SRC/a.rs", false),
-            ("src/**", "src/*", true),
+            ("src/**", "src/*", false),
             ("src/**", "s*/a.rs", false),
             ("src/*", "src/a.rs", true),
             ("src/*", "src/a/b.rs", false),
@@ -111,6 +116,8 @@ mod tests {
             ("**", ".git/hooks/pre-commit", false),
             ("**", "sub/.envrc", false),
             ("*", ".gitattributes", false),
+            ("**", "docs/AGENTS.md", false),
+            ("AGENTS.md", "AGENTS.md", true),
             (".github/**", ".github/workflows/ci.yml", true),
         ] {
             assert_eq!(lists_edit(&patterns(&[pattern]), place), is_listed, "{pattern} {place}");
