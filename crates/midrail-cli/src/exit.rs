@@ -66,7 +66,7 @@ impl From<Exit> for ExitCode {
 /// Exit codes of the whole program, for its help.
 pub(crate) const ALL: &str = "\
 Exit codes:
-  0  done; check: allow, warn or redact
+  0  done; check: allow, warn, redact or contain
   1  an error; doctor, test, lint, detect, audit verify, audit replay:
      issues were found
   2  check: block, halt, escalate or retry; hook: the action is blocked;
@@ -101,12 +101,12 @@ Exit codes:
   2  the action is blocked, and standard error has the reason: also after
      an internal error, an invalid payload, and a timeout";
 
-/// Exit codes of `acp`.
-pub(crate) const ACP: &str = "\
+/// Exit codes of the proxies `acp` and `mcp wrap`.
+pub(crate) const PROXY: &str = "\
 Exit codes:
-  that of the agent; 1 if it was killed or could not be started;
-  128 + N if `midrail acp` was ended by the signal N, and the agent with it;
-  2  an internal error: the agent was killed";
+  that of the program behind the proxy; 1 if it was killed or could not be
+  started; 128 + N if the signal N ended the proxy, and the program with it;
+  2  an internal error: the program was killed";
 
 /// The exit code of `run` if it did not run the command.
 pub(crate) const NOT_RUN: u8 = 125;

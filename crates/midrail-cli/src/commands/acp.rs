@@ -18,7 +18,7 @@ use crate::time;
 ///
 /// Put `midrail acp --` before the agent's command in the editor's settings.
 #[derive(Debug, clap::Args)]
-#[command(after_help = exit::ACP)]
+#[command(after_help = exit::PROXY)]
 pub(crate) struct Args {
     /// The agent and its arguments, as in `midrail acp -- gemini --acp`
     #[arg(value_name = "AGENT", required = true, trailing_var_arg = true, allow_hyphen_values = true)]

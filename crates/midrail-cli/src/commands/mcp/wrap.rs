@@ -20,7 +20,7 @@ use crate::time;
 /// Put `midrail mcp wrap --` before the server's command in the client's settings, or use `midrail mcp wrap --server NAME --url
 /// URL` as the command of a server at an address.
 #[derive(Debug, clap::Args)]
-#[command(after_help = exit::ACP)]
+#[command(after_help = exit::PROXY)]
 pub(crate) struct Args {
     /// The server and its arguments, as in `midrail mcp wrap -- npx -y server-name`
     #[arg(
