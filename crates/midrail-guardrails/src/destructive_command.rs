@@ -12,6 +12,7 @@ use crate::shared::file_paths::{is_below, is_generated, is_inside, is_temporary}
 use crate::shared::git::expanded_commands;
 use crate::shared::objections::all;
 use crate::shared::own_files::{self, is_created, is_own};
+use crate::shared::own_things::{self, is_own_thing};
 use crate::shared::settings::{Folder, Pattern, any_matches};
 use crate::shared::text::{capitalize, first_names};
 
@@ -96,6 +97,9 @@ impl DestructiveCommand {
         }
         if danger.harmless_own {
             return Ok(!are_own(context, &danger.targets)?);
+        }
+        if danger.targets.is_empty() && is_own_thing(context, context.action()?, danger)? {
+            return Ok(false);
         }
         if !danger.harmless_inside || danger.targets.is_empty() {
             return Ok(true);
@@ -378,16 +382,19 @@ impl Guardrail for DestructiveCommand {
         }
     }
 
-    /// Records the files and folders that the agent creates.
+    /// Records the files and folders that the agent creates, and its databases, containers and other things.
     fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
         if effect.allows() && context.event.tool.is_some() {
-            own_files::observe(context, changes)?;
+            if context.event.kind == EventKind::BeforeTool {
+                own_files::observe(context, changes)?;
+            }
+            own_things::observe(context, changes)?;
         }
         Ok(())
     }
 
     fn observes(&self) -> &[EventKind] {
-        &[EventKind::BeforeTool]
+        &[EventKind::BeforeTool, EventKind::AfterTool]
     }
 
     fn max_effect(&self) -> Effect {

@@ -26,6 +26,7 @@ pub(crate) mod one_or_many;
 pub(crate) mod outcome;
 pub(crate) mod overridden_facts;
 pub(crate) mod own_files;
+pub(crate) mod own_things;
 pub(crate) mod replaced_parts;
 pub(crate) mod required_command;
 pub(crate) mod run_commands;

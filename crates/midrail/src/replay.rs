@@ -20,7 +20,7 @@ use crate::error::EngineResult;
 use crate::limits::Limits;
 use crate::session_slices::session_id;
 
-pub use report::{ASSUMED, GuardrailReport, ReplayExample, ReplayReport, ReportBuilder, Suggestion};
+pub use report::{ASSUMED, GuardrailReport, ReplayExample, ReplayReport, ReportBuilder, SHOWN, Suggestion};
 
 /// The longest line that is read as an event.
 pub const MAX_LINE: usize = 32 << 20;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Subcommand;
 use midrail::Effect;
 use midrail::detection::Detector;
-use midrail::detection::corpus::{self, Score};
+use midrail::detection::corpus::{self, Half, Score};
 use serde_json::{Value, json};
 
 use crate::commands::detect::detector;
@@ -43,6 +43,10 @@ struct Detect {
     /// The detector of all files, regardless of their names
     #[arg(long, value_name = "WHAT", value_parser = detector())]
     only: Option<Detector>,
+    /// Measure the two halves of each corpus apart, split by this field: texts with the same value stay in one half. Tune with
+    /// the first half, and report the second
+    #[arg(long, value_name = "FIELD")]
+    halves: Option<String>,
     /// Show up to this many wrong results per file
     #[arg(long, value_name = "N", default_value_t = 0)]
     wrong: usize,
@@ -55,16 +59,25 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
         let name = file.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let detector = args.only.or_else(|| corpus::detector_for_file(&name));
         let Some(detector) = detector else { continue };
-        let (score, wrong) = measure(&file, detector, args.wrong, output)?;
-        output.show(&as_json(&name, detector, &score, &wrong), |output| {
-            let name = output.paint.style(Style::Dim, &name);
-            let line = |(label, text): &(&str, String)| {
-                let text = text.replace('\n', "⏎");
-                format!("{name}  {label:<10} {}", short(&text, output.width.saturating_sub(24)))
-            };
-            wrong.iter().map(line).collect()
-        })?;
-        measured.push((name, detector, score));
+        let parts: Vec<(String, Part<'_>)> = match args.halves.as_deref() {
+            None => vec![(name, None)],
+            Some(field) => vec![
+                (format!("{name} (tuning)"), Some((field, Half::Tuning))),
+                (format!("{name} (reporting)"), Some((field, Half::Reporting))),
+            ],
+        };
+        for (name, part) in parts {
+            let (score, wrong) = measure(&file, detector, part, args.wrong, output)?;
+            output.show(&as_json(&name, detector, &score, &wrong), |output| {
+                let name = output.paint.style(Style::Dim, &name);
+                let line = |(label, text): &(&str, String)| {
+                    let text = text.replace('\n', "⏎");
+                    format!("{name}  {label:<10} {}", short(&text, output.width.saturating_sub(24)))
+                };
+                wrong.iter().map(line).collect()
+            })?;
+            measured.push((name, detector, score));
+        }
     }
     if measured.is_empty() {
         return Err(CliError::new("there is no corpus to measure")
@@ -100,7 +113,16 @@ fn files(paths: &[PathBuf]) -> CliResult<Vec<PathBuf>> {
 
 type Wrong = Vec<(&'static str, String)>;
 
-fn measure(file: &Path, detector: Detector, shown: usize, output: &Output) -> CliResult<(Score, Wrong)> {
+/// The field that splits a corpus, and the half that is measured. `None`: all of it.
+type Part<'a> = Option<(&'a str, Half)>;
+
+fn measure(
+    file: &Path,
+    detector: Detector,
+    part: Part<'_>,
+    shown: usize,
+    output: &Output,
+) -> CliResult<(Score, Wrong)> {
     let size = fs::metadata(file).map(|metadata| metadata.len()).unwrap_or_default();
     let mut progress = output.progress("measuring");
     let mut score = Score::default();
@@ -110,6 +132,9 @@ fn measure(file: &Path, detector: Detector, shown: usize, output: &Output) -> Cl
     let mut read = 0;
     for text in corpus::texts(BufReader::new(input::open(Some(file))?)) {
         let text = text.map_err(|error| CliError::from_error(&error).about(input::quoted(file)))?;
+        if part.is_some_and(|(field, half)| text.half(field) != Some(half)) {
+            continue;
+        }
         let is_flagged = score.add(detector, &text).effect > Effect::Allow;
         if let (Some(expected), true) = (corpus::expected(text.label.as_deref()), wrong.len() < shown)
             && expected != is_flagged

@@ -2,14 +2,14 @@
 
 use std::env;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use midrail::files::RecordedFiles;
 use midrail::pack::diagnostic::visible;
 use midrail::replay::{self, GuardrailReport, Replay, ReplayError, ReplayReport, ReplayStep, ReportBuilder};
-use midrail::{Clock, Effect, Engine, Files, Limits, LoadedPolicy, ManualClock, SqliteStore, SystemClock};
+use midrail::{Clock, Effect, Engine, Files, LoadedPolicy, ManualClock, SqliteStore, SystemClock};
 use midrail_adapters::wire;
 use serde_json::json;
 
@@ -55,6 +55,9 @@ pub(crate) struct Args {
     /// no file is read, and no command is run
     #[arg(long, conflicts_with_all = ["store", "root"])]
     report: bool,
+    /// Show up to this many examples of each guardrail in the report
+    #[arg(long, value_name = "N", default_value_t = replay::SHOWN, requires = "report")]
+    examples: usize,
 }
 
 /// Help for a text in place of the file of events.
@@ -64,7 +67,7 @@ const NOT_A_FILE: &str =
 pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     let loaded = args.packs.here().load()?;
     if args.report {
-        return run_report(&args.events, args.limits.limits(), loaded, output);
+        return run_report(args, loaded, output);
     }
     let mut input = BufReader::new(input::open_or(Some(&args.events), NOT_A_FILE)?);
     // A store file may contain records of other days.
@@ -139,7 +142,8 @@ const NAMED: usize = 10;
 /// Suggestions that are shown.
 const SUGGESTED: usize = 12;
 
-fn run_report(events: &Path, limits: Limits, loaded: LoadedPolicy, output: &mut Output) -> CliResult {
+fn run_report(args: &Args, loaded: LoadedPolicy, output: &mut Output) -> CliResult {
+    let events = args.events.as_path();
     let size = std::fs::metadata(events).ok().filter(|it| it.is_file()).map_or(0, |it| it.len());
     let mut input = BufReader::new(input::open_or(Some(events), NOT_A_FILE)?);
     let clock = Arc::new(ManualClock::at(Timestamp::UNIX_EPOCH));
@@ -149,7 +153,7 @@ fn run_report(events: &Path, limits: Limits, loaded: LoadedPolicy, output: &mut 
     let engine = Engine::builder(loaded.policy, &loaded.source)
         .clock(clock.clone())
         .files(Arc::new(Files::Recorded(RecordedFiles::default())));
-    let replay = Replay::new(Arc::new(engine.build()?), clock).limits(limits);
+    let replay = Replay::new(Arc::new(engine.build()?), clock).limits(args.limits.limits());
     let mut progress = output.progress("deciding");
     let mut maker = ReportBuilder::default();
     let (mut undecided, mut read) = (0_usize, 0_u64);
@@ -174,7 +178,7 @@ fn run_report(events: &Path, limits: Limits, loaded: LoadedPolicy, output: &mut 
     })?;
     drop(progress);
     named.iter().for_each(|failure| output.remark(failure));
-    let report = maker.finish();
+    let report = maker.finish(args.examples);
     if output.is_json {
         output.json(&with_fields(&report, json!({"packs": names, "undecided": undecided})))?;
         return Ok(Exit::good_if(undecided == 0));

@@ -9,7 +9,7 @@ use std::thread;
 
 use midrail::core::Record;
 use midrail::guardrails::label;
-use midrail::replay::{ReplayReport, ReportBuilder};
+use midrail::replay::{ReplayReport, ReportBuilder, SHOWN};
 use midrail::store::AuditFilter;
 use midrail::{Decision, Effect, Store};
 use midrail_adapters::host::HostSpec;
@@ -129,7 +129,7 @@ fn gather(store: &dyn Store, host: &HostSpec, first: u64) -> CliResult<ReplayRep
     loop {
         let filter = AuditFilter { after_seq: Some(last), limit: Some(PAGE), ..AuditFilter::default() };
         let page = store.entries(&filter)?;
-        let Some(newest) = page.last() else { return Ok(report.finish()) };
+        let Some(newest) = page.last() else { return Ok(report.finish(SHOWN)) };
         last = newest.seq;
         for Record { event, decision, .. } in page.iter().filter_map(|entry| entry.record().ok()) {
             if event.host.as_ref().is_some_and(|it| it.name == host.name) {

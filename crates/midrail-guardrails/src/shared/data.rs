@@ -11,6 +11,8 @@ pub(crate) static FLOW: DataFile = DataFile::new(|| Sections::parse(include_str!
 pub(crate) static GIT: DataFile = DataFile::new(|| Sections::parse(include_str!("../../data/git.txt")));
 pub(crate) static HOST_SETTINGS: DataFile =
     DataFile::new(|| Sections::parse(include_str!("../../data/host_settings.txt")));
+pub(crate) static OWN_THINGS: DataFile =
+    DataFile::new(|| Sections::parse(include_str!("../../data/own_things.txt")));
 pub(crate) static PROGRAMS: DataFile =
     DataFile::new(|| Sections::parse(include_str!("../../data/programs.txt")));
 pub(crate) static SENSITIVE_FILES: DataFile =

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use midrail_core::Effect;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use super::{Detection, Detector};
 
@@ -19,6 +20,29 @@ pub struct LabelledText {
     pub text: String,
     /// What it is: see [`expected`].
     pub label: Option<String>,
+    /// Its other fields.
+    #[serde(flatten)]
+    pub fields: serde_json::Map<String, serde_json::Value>,
+}
+
+/// One half of a corpus.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Half {
+    /// The one to tune with.
+    Tuning,
+    /// The one to report.
+    Reporting,
+}
+
+impl LabelledText {
+    /// The half that a text belongs to by the parity of the first byte of the SHA-256 of a field, so that texts of one file or source
+    /// stay together. `None`: it has no such field.
+    pub fn half(&self, field: &str) -> Option<Half> {
+        let value = self.fields.get(field)?;
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let first = Sha256::digest(text.as_bytes()).first().copied()?;
+        Some(if first.is_multiple_of(2) { Half::Tuning } else { Half::Reporting })
+    }
 }
 
 /// Whether a text with this label is to be found. `None`: it does not count.
@@ -181,6 +205,16 @@ mod tests {
             (score.precision(), score.recall(), score.false_positive_rate()),
             (Some(1.0), Some(0.5), Some(0.0))
         );
+    }
+
+    #[test]
+    fn texts_of_one_file_are_in_one_half() {
+        let half = |line: &str| texts(line.as_bytes()).next().unwrap().unwrap().half("file");
+        // Their digests begin with 0xca and 0x3f.
+        assert_eq!(half(r#"{"text": "x", "label": null, "file": "a"}"#), Some(Half::Tuning));
+        assert_eq!(half(r#"{"text": "y", "label": null, "file": "a"}"#), Some(Half::Tuning));
+        assert_eq!(half(r#"{"text": "x", "label": null, "file": "e"}"#), Some(Half::Reporting));
+        assert_eq!(half(r#"{"text": "x", "label": null}"#), None);
     }
 
     #[test]

@@ -16,8 +16,8 @@ const MOST_KINDS: usize = 2_000;
 /// The most distinct sessions.
 const MOST_SESSIONS: usize = 100_000;
 
-/// Examples and suggestions of one guardrail that are shown.
-const SHOWN: usize = 5;
+/// Suggestions of one guardrail that are shown, and its examples by default.
+pub const SHOWN: usize = 5;
 
 /// The longest value that is suggested for a setting.
 const LONGEST_VALUE: usize = 200;
@@ -214,8 +214,8 @@ impl ReportBuilder {
         }
     }
 
-    /// The report of all that was taken in.
-    pub fn finish(self) -> ReplayReport {
+    /// The report of all that was taken in, with up to so many examples of each guardrail.
+    pub fn finish(self, shown: usize) -> ReplayReport {
         let ReportBuilder { sessions, days, mut report, guardrails, grounds } = self;
         report.grounds = grounds.into_iter().collect();
         report.grounds.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
@@ -229,7 +229,7 @@ impl ReportBuilder {
             of.share = percent(of.calls, report.calls);
             of.examples = gathered.examples.into_values().collect();
             of.examples.sort_by_key(|example| (std::cmp::Reverse(example.count), example.time));
-            of.examples.truncate(SHOWN);
+            of.examples.truncate(shown);
             report.guardrails.push(of);
         }
         report.guardrails.sort_by_key(|of| std::cmp::Reverse((of.stopped, of.unjudged)));

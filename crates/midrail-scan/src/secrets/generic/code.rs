@@ -25,6 +25,7 @@ pub(super) fn is_code(value: &[u8], quoted: bool, made: &Makeup) -> bool {
     if quoted {
         let pairs = [*b"<>", *b"{}", *b"%%", *b"[]", *b"@@", *b"__", *b"()", *b"::"];
         return pairs.contains(&[first, last])
+            || value.starts_with(b"##") && value.ends_with(b"##")
             || value.starts_with(b"\\x")
             || value.starts_with(b"\\u")
             || value.starts_with(b"0x") && made.length < 20;

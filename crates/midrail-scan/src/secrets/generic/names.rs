@@ -46,6 +46,8 @@ pub(crate) fn class(name: &[u8]) -> Option<Class> {
     if NON_SECRET_OWNERS.contains(before.as_bytes()) {
         return match before {
             "get" | "reset" if is_password => Some(Class::Password),
+            // Whoever has it may set a new password.
+            "reset" if trimmed == "token" => Some(Class::Key),
             _ => None,
         };
     }
@@ -186,6 +188,8 @@ mod tests {
             ("secret_of_bob", Some(Class::Mentioned)),
             ("secret_name", None),
             ("token_expiry", None),
+            ("reset_token", Some(Class::Key)),
+            ("page_token", None),
             ("signature", Some(Class::Weak)),
             ("X-Amz-Signature", None),
             ("X-Amz-Credential", None),

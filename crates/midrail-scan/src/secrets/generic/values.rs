@@ -313,6 +313,7 @@ mod tests {
             ("Enter your password", Class::Password, true),
             ("${DB_PASSWORD}", Class::Password, true),
             ("{{ db_password }}", Class::Password, true),
+            ("###ORACLE_PWD###", Class::Password, true),
             ("os.environ[NAME]", Class::Password, false),
             ("process.env.PASS", Class::Password, false),
             ("getPassword()", Class::Password, false),
