@@ -2,7 +2,9 @@
 
 use std::io;
 
-use crate::keyword_hash::{FIRST_BITS, MIXES, SLOTS, class, head, mix, slot};
+use crate::keyword_hash::{
+    AHEAD, BEHIND, FIRST_BITS, FOURTH_BITS, HERE, MIXES, SLOTS, class, head, mix, mix_four, slot,
+};
 use crate::letter_pairs::{cost, place};
 use crate::source::write;
 
@@ -67,26 +69,34 @@ pub fn write_keywords(keywords: &[Keyword]) -> io::Result<()> {
 /// Marks what the search sees of a keyword: the bytes before its anchor, and those from it on.
 fn add_marks(marks: &mut [u8], anchors: &mut [u8], before: &[u8], rest: &[u8]) {
     let fourth = rest.get(3).copied();
-    mark(anchors, [rest[0], rest[1], rest[2]], fourth);
-    mark(marks, [rest[0], rest[1], rest[2]], fourth);
+    let mixed = mix(u16::from_le_bytes([rest[0], rest[1]]), u16::from_le_bytes([rest[2], 0]));
+    anchors[usize::from(mixed)] |= fourth.map_or(u8::MAX, class);
+    mark(marks, HERE, [rest[0], rest[1], rest[2]], fourth);
     match (rest, before) {
-        (&[_, second, third, fourth, fifth, ..], _) => mark(marks, [second, third, fourth], Some(fifth)),
+        (&[_, second, third, fourth, fifth, ..], _) => {
+            mark(marks, BEHIND, [second, third, fourth], Some(fifth));
+        }
         // Too short to be recognised from its second byte on: the byte before counts.
-        (&[first, second, third, ..], &[.., before]) => mark(marks, [before, first, second], Some(third)),
-        (&[_, second, third, fourth], []) => mark(marks, [second, third, fourth], None),
+        (&[first, second, third, ..], &[.., before]) => {
+            mark(marks, AHEAD, [before, first, second], Some(third));
+        }
+        (&[_, second, third, fourth], []) => mark(marks, BEHIND, [second, third, fourth], None),
         (&[first, second, third], []) => {
             for before in 0..=FIRST_BITS {
-                mark(marks, [before, first, second], Some(third));
+                mark(marks, AHEAD, [before, first, second], Some(third));
             }
         }
         _ => {}
     }
 }
 
-/// Sets the mark of three bytes and the class of the fourth; of all classes, where it may be any.
-fn mark(marks: &mut [u8], [first, second, third]: [u8; 3], next: Option<u8>) {
-    let mixed = mix(u16::from_le_bytes([first, second]), u16::from_le_bytes([third, 0]));
-    marks[usize::from(mixed)] |= next.map_or(u8::MAX, class);
+/// Sets a mark of four bytes; of all fourth bytes, where it may be any.
+fn mark(marks: &mut [u8], mark: u8, [first, second, third]: [u8; 3], next: Option<u8>) {
+    let all = 0..=FOURTH_BITS;
+    for fourth in next.map_or(all, |next| next..=next) {
+        let pair = u16::from_le_bytes([first, second]);
+        marks[usize::from(mix_four(pair, u16::from_le_bytes([third, fourth])))] |= mark;
+    }
 }
 
 fn rarest(keyword: &[u8]) -> usize {

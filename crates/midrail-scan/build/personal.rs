@@ -8,7 +8,8 @@ use toml::Spanned;
 
 use crate::choices::NeedsWord;
 use crate::source::{List, Source, examples, slice, write};
-use crate::word_lists::{self, WordLists, byte_set, word_set};
+use crate::word_lists::{self, WordLists, byte_set, letter_pairs, word_set};
+use crate::word_sign::{THREES, three_number};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -64,7 +65,7 @@ macro_rules! rules {
 
 include!("../data/personal/rules.rs.in");
 
-/// All texts before names, the longest first, each with its last bytes.
+/// All texts before names, those with the same last bytes together, the longest first.
 fn name_triggers(lists: &WordLists) -> String {
     let names = [
         ("before_one_word", "OneWord"),
@@ -75,13 +76,43 @@ fn name_triggers(lists: &WordLists) -> String {
     for (name, then) in names {
         triggers.extend(lists.get(name).into_iter().flat_map(|list| list.texts()).map(|text| (text, then)));
     }
-    triggers.sort_by_key(|(trigger, _)| std::cmp::Reverse(trigger.len()));
+    let number = |trigger: &str| three_number(*trigger.as_bytes().last_chunk().unwrap_or(&[0; 3]));
+    triggers.sort_by_key(|(trigger, _)| (number(trigger), std::cmp::Reverse(trigger.len())));
+    let starts: Vec<usize> = (0..=THREES)
+        .map(|wanted| triggers.partition_point(|(trigger, _)| number(trigger) < wanted))
+        .collect();
     let mut all = String::new();
     for (trigger, then) in triggers {
-        let last = &trigger.as_bytes()[trigger.len() - 3..];
-        all.push_str(&format!("({last:?}, {trigger:?}, super::name_triggers::Then::{then}), "));
+        all.push_str(&format!("({trigger:?}, super::name_triggers::Then::{then}), "));
     }
-    format!("pub(super) const TRIGGERS: &[([u8; 3], &str, super::name_triggers::Then)] = &[{all}];\n")
+    format!(
+        "pub(super) static TRIGGERS: &[(&str, super::name_triggers::Then)] = &[{all}];\n\
+         /// Where the triggers begin whose last bytes have a number.\n\
+         pub(super) static TRIGGER_STARTS: [u16; {}] = {starts:?};\n",
+        starts.len()
+    )
+}
+
+/// The letters around the number of a house, which exclude most words.
+fn street_letters(lists: &WordLists) -> String {
+    let words = |names: &[&str]| {
+        names.iter().filter_map(|name| lists.get(*name)).flat_map(|list| list.texts()).collect::<Vec<_>>()
+    };
+    let (after, before) =
+        (words(&["street_after_number"]), words(&["street_before_number", "street_endings", "post_boxes"]));
+    let first_two = |word: &[u8]| [word.first().copied(), word.get(1).copied()];
+    let last_two = |word: &[u8]| [word.iter().rev().nth(1).copied(), word.last().copied()];
+    format!(
+        "/// The first letters of words between a number and a street's name.\n\
+         pub(super) static STREET_STARTS: crate::words::LetterPairs = {};\n\
+         /// The last letters of words before a number of a house or a post box.\n\
+         pub(super) static STREET_ENDS: crate::words::LetterPairs = {};\n\
+         /// The last letters of the endings of streets.\n\
+         pub(super) static STREET_ENDING_ENDS: crate::words::LetterPairs = {};\n",
+        letter_pairs(after.iter().map(String::as_str), first_two),
+        letter_pairs(before.iter().map(String::as_str), last_two),
+        letter_pairs(words(&["street_endings"]).iter().map(String::as_str), last_two),
+    )
 }
 
 /// Writes the tables of personal data.
@@ -89,6 +120,7 @@ pub fn compile() -> io::Result<()> {
     let source = Source::read("data/personal/words.toml")?;
     let mut words = word_lists::compile(&source);
     words.push_str(&name_triggers(&source.parse()));
+    words.push_str(&street_letters(&source.parse()));
     for name in ["given_names", "top_level_domains", "example_domains"] {
         let source = Source::read(&format!("data/personal/{name}.txt"))?;
         let set = byte_set(&source.words());

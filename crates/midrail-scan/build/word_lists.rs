@@ -6,7 +6,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::source::{Source, slice};
-use crate::word_sign::word_sign;
+use crate::word_sign::{pair_number, word_hash, word_sign};
 
 /// One list of words.
 #[derive(Deserialize)]
@@ -76,13 +76,44 @@ pub fn compile(source: &Source) -> String {
 
 /// A set of words as bytes.
 pub fn byte_set(words: &[impl AsRef<str>]) -> String {
-    let (mut set, mut signs) = (phf_codegen::Set::<&[u8]>::new(), 0_u128);
-    for word in words {
-        let word = word.as_ref().as_bytes();
-        set.entry(word);
+    let words: Vec<&[u8]> = words.iter().map(|word| word.as_ref().as_bytes()).collect();
+    let bits = (words.len() * 2).next_power_of_two().trailing_zeros().max(1);
+    let (mut slots, mut signs) = (vec![0; 1 << bits], 0_u128);
+    for (number, word) in words.iter().enumerate() {
         signs |= 1 << word_sign(word);
+        let mut slot = (word_hash(word) >> (u32::BITS - bits)) as usize;
+        while slots[slot] != 0 {
+            slot = (slot + 1) % slots.len();
+        }
+        slots[slot] = number + 1;
     }
-    format!("crate::words::Words {{ signs: {signs}, words: {} }}", set.build())
+    format!(
+        "crate::words::Words {{ signs: {signs}, words: &{}, slots: &{slots:?}, shift: {} }}",
+        byte_strings(&words),
+        u32::BITS - bits
+    )
+}
+
+fn byte_strings(words: &[&[u8]]) -> String {
+    let items: Vec<String> = words.iter().map(|word| format!("b\"{}\"", word.escape_ascii())).collect();
+    format!("[{}]", items.join(", "))
+}
+
+/// The pairs of letters of some words, as a table of bits. A word of one letter has a pair with every letter.
+pub fn letter_pairs<'w>(words: impl Iterator<Item = &'w str>, pair: fn(&[u8]) -> [Option<u8>; 2]) -> String {
+    let mut rows = [0_u32; 32];
+    for word in words {
+        match pair(word.as_bytes()) {
+            [Some(first), Some(second)] => {
+                let (row, bit) = pair_number(first, second);
+                rows[row] |= 1 << bit;
+            }
+            [Some(first), None] => rows.iter_mut().for_each(|row| *row |= 1 << pair_number(first, 0).1),
+            [None, Some(second)] => rows[pair_number(0, second).0] = u32::MAX,
+            [None, None] => {}
+        }
+    }
+    format!("crate::words::LetterPairs({rows:?})")
 }
 
 /// A set of words near a candidate. Words of scripts without spaces are searched for within longer runs.

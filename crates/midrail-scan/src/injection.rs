@@ -42,6 +42,8 @@ use phrases::PhraseMatch;
 use rows::Counts;
 use words::{ReadMode, Reading};
 
+use crate::outline::Outline;
+
 /// How many nested encodings are decoded.
 const MAX_DEPTH: u32 = 2;
 /// How many words apart weak signs may be.
@@ -80,7 +82,12 @@ pub fn scan(text: &str) -> Vec<Hit> {
 
 /// Returns the attacks in a text, in order. No two of one kind overlap.
 pub fn scan_from(text: &str, origin: Origin) -> Vec<Hit> {
-    if gate::is_open(text) {
+    scan_outlined(text, origin, &Outline::new(text.as_bytes()))
+}
+
+/// The same for a text whose outline is known.
+pub(crate) fn scan_outlined(text: &str, origin: Origin, outline: &Outline) -> Vec<Hit> {
+    if gate::is_open(text, outline) {
         return search(text, origin);
     }
     let mut hits = Vec::new();

@@ -11,7 +11,6 @@
 //! assert_eq!(midrail_scan::secrets::redact(text), "export GITHUB_TOKEN=[redacted:github-token]");
 //! ```
 
-mod byte_masks;
 mod bytes;
 mod choices;
 mod data;
@@ -19,6 +18,7 @@ pub mod event;
 pub mod injection;
 mod json_texts;
 pub mod names;
+mod outline;
 pub mod output_digest;
 pub mod personal;
 pub mod secrets;

@@ -29,8 +29,8 @@ use email::Emails;
 use midrail_core::Hit;
 use numbers::Numbers;
 
-use crate::byte_masks::each_pair;
 use crate::bytes::{byte, byte_before};
+use crate::outline::{Block, Outline, behind};
 
 /// How many bytes before and after it a hit depends on. Two texts that agree that far around a place have the same hits
 /// there.
@@ -58,25 +58,30 @@ const KINDS: &[&str] = &[
 
 /// Returns the personal data of a text, in order and without overlap.
 pub fn scan(text: &str) -> Vec<Hit> {
+    scan_outlined(text, &Outline::new(text.as_bytes()))
+}
+
+/// The same for a text whose outline is known.
+pub(crate) fn scan_outlined(text: &str, outline: &Outline) -> Vec<Hit> {
     let bytes = text.as_bytes();
     let (mut emails, mut names) = (Emails::default(), Vec::new());
     emails.scan(bytes);
-    let is_pair =
-        |before, here| name_triggers::may_begin(before, here) | Emails::may_be_spelled(before, here);
-    each_pair(bytes, is_pair, |place| {
-        let (before, here) = (byte_before(bytes, place), byte(bytes, place));
-        if Emails::may_be_spelled(before, here) {
-            emails.add_spelled(bytes, place.saturating_sub(1));
-        }
-        if name_triggers::may_begin(before, here) {
+    outline.each_place(email::may_be_spelled, |place| emails.add_spelled(bytes, place));
+    outline.each_place(begins_with_capital, |place| {
+        if name_triggers::may_begin(byte_before(bytes, place), byte(bytes, place)) {
             names.extend(names::name_at(text, place));
         }
     });
     let mut numbers = Numbers::new(text);
-    digit_groups::each_digit_run(bytes, |start, end| numbers.visit(start, end));
+    outline.each_number(|start, end| numbers.visit(start, end));
     let hits = merge(disjoint(emails.all()), disjoint(numbers.hits));
     let hits = merge(hits, disjoint(numbers.addresses));
     merge(hits, disjoint(names))
+}
+
+/// Places where a word begins with a capital, or with a letter beyond ASCII.
+fn begins_with_capital(before: &Block, here: &Block) -> u64 {
+    (here.capitals | here.high) & !behind::<1>(before.parts(), here.parts())
 }
 
 /// Cuts hits where the next one starts, so that the same bytes stay covered.

@@ -6,7 +6,7 @@ use midrail_core::base64;
 
 use super::vocabulary;
 use super::words::Reading;
-use crate::bytes::{run_end, run_start};
+use crate::bytes::{ENCODED, HEX, is_in, run_end, run_start};
 
 /// Decodes a text.
 type Decode = fn(&str) -> String;
@@ -90,11 +90,11 @@ fn each_long_run(bytes: &[u8], mut visit: impl FnMut(usize, &[u8]) -> bool) {
 }
 
 fn is_member(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_')
+    is_in(byte, ENCODED)
 }
 
 fn looks_encoded(run: &[u8]) -> bool {
-    if run.strip_prefix(b"0x").unwrap_or(run).iter().all(u8::is_ascii_hexdigit) {
+    if is_hex(run.strip_prefix(b"0x").unwrap_or(run)) {
         return true;
     }
     let (mut lower, mut upper) = (0_usize, 0_usize);
@@ -107,16 +107,27 @@ fn looks_encoded(run: &[u8]) -> bool {
 
 fn decode(run: &[u8]) -> Option<(String, &'static str)> {
     let run = run.strip_prefix(b"0x").unwrap_or(run);
-    if run.iter().all(u8::is_ascii_hexdigit) && run.len().is_multiple_of(2) {
-        let bytes = |run: &[u8]| run.chunks_exact(2).filter_map(hex_byte).collect::<Vec<u8>>();
-        // The first bytes of a digest are no text.
-        let is_text = |first: &[u8]| {
-            std::str::from_utf8(&bytes(first)).map_or_else(|error| error.error_len().is_none(), |_| true)
-        };
-        let may_be_text = run.get(..PROBE).is_none_or(is_text);
-        return may_be_text.then(|| readable(bytes(run))).flatten().map(|text| (text, "hex"));
+    if is_hex(run) && run.len().is_multiple_of(2) {
+        return may_be_text(run)
+            .then(|| readable(run.chunks_exact(2).filter_map(hex_byte).collect()))
+            .flatten()
+            .map(|text| (text, "hex"));
     }
     readable(base64::decode_prefix(run)).map(|text| (text, "base64"))
+}
+
+fn is_hex(run: &[u8]) -> bool {
+    run.iter().all(|byte| is_in(*byte, HEX))
+}
+
+/// Whether hexadecimal digits begin like text. The first bytes of a digest are no text.
+fn may_be_text(run: &[u8]) -> bool {
+    let mut first = [0; PROBE / 2];
+    let Some(probe) = run.get(..PROBE) else { return true };
+    for (place, pair) in first.iter_mut().zip(probe.chunks_exact(2)) {
+        *place = hex_byte(pair).unwrap_or_default();
+    }
+    std::str::from_utf8(&first).map_or_else(|error| error.error_len().is_none(), |_| true)
 }
 
 fn hex_byte(pair: &[u8]) -> Option<u8> {

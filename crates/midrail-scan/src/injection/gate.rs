@@ -15,13 +15,13 @@ use super::vocabulary::{
 };
 use super::words::{self, LONG, MAX_LETTERS, NUMBER, ReadMode, SINGLE, digit_as_letters};
 use super::{encoded, hidden, links, tags};
-use crate::byte_masks::each_mask_pair;
 use crate::bytes::{byte, byte_before, run_end};
+use crate::outline::{BLOCK, Block, Outline, behind, place, rest_of_run};
 
-/// Whether a text has to be searched.
-pub(super) fn is_open(text: &str) -> bool {
+/// Whether a text with this outline has to be searched.
+pub(super) fn is_open(text: &str, outline: &Outline) -> bool {
     let mut gate = Gate::new(text);
-    gate.read_all() || gate.has_phrase() || gate.has_more()
+    gate.read_all(outline.blocks()) || gate.has_phrase() || gate.has_more()
 }
 
 /// What was seen of a text.
@@ -45,6 +45,8 @@ struct Gate<'t> {
 /// How many short words and numbers are in a row.
 #[derive(Default)]
 struct Rows {
+    /// A longer word has ended all rows.
+    are_over: bool,
     /// Single characters, and the letters among them.
     singles: u32,
     single_letters: u32,
@@ -80,71 +82,142 @@ impl<'t> Gate<'t> {
     }
 
     /// Reads the text. Returns true once a disguise is found.
-    fn read_all(&mut self) -> bool {
-        // Whether the block before ends in a word.
-        let mut continues = 0;
-        let mut is_open = false;
-        let bytes = self.bytes;
-        each_mask_pair(bytes, is_part, is_special, |start, parts, specials| {
-            let mut places = parts & !(parts << 1 | continues) | specials;
-            continues = parts >> 63;
-            while places != 0 {
-                let offset = places.trailing_zeros();
-                places &= places - 1;
-                let at = start + usize::try_from(offset).unwrap_or_default();
-                if specials >> offset & 1 == 1 {
-                    is_open = self.read_special(at);
-                } else if at >= self.done {
-                    let length = (!(parts >> offset)).trailing_zeros();
-                    // A special byte behind a word may join it to the next one. Behind the block, it is not known.
-                    let is_alone = offset + length < u64::BITS && specials >> (offset + length) & 1 == 0;
-                    if is_alone && let Some((letters, is_number)) = plain_word(bytes, at, length) {
-                        if length > 2 && !is_number {
-                            self.rows = Rows::default();
-                        } else if self.is_row_open_with(length, is_number) {
-                            is_open = true;
-                            return false;
-                        }
-                        let id = known_word(letters);
-                        if id != 0 {
-                            self.add_known(id, at, usize::try_from(length).unwrap_or_default());
-                        }
-                        self.count += 1;
-                        continue;
-                    }
-                    let end = at + usize::try_from(length).unwrap_or_default();
-                    let is_whole = offset + length < u64::BITS;
-                    is_open = self.read_token(at, if is_whole { end } else { run_end(bytes, end, is_part) });
-                }
-                if is_open {
-                    return false;
-                }
+    fn read_all(&mut self, blocks: &[Block]) -> bool {
+        let (mut start, mut before, mut rest) = (0, 0, blocks);
+        while let Some((block, next)) = rest.split_first() {
+            let parts = block.parts();
+            let starts = parts & !behind::<1>(before, parts);
+            before = parts;
+            if self.read_block(start, starts, block, next) {
+                return true;
             }
-            true
+            start += BLOCK;
+            rest = next;
+        }
+        false
+    }
+
+    /// Reads the words that begin in a block, and its signs.
+    fn read_block(&mut self, start: usize, starts: u64, block: &Block, next: &[Block]) -> bool {
+        let here = self.bytes.get(start..).unwrap_or_default();
+        let mut last = [b' '; BLOCK + FIRST_LETTERS];
+        let window = here.first_chunk().unwrap_or_else(|| {
+            if let Some(last) = last.get_mut(..here.len()) {
+                last.copy_from_slice(here);
+            }
+            &last
         });
-        is_open
+        let others = block.digits | block.high | block.signs;
+        let mut places = starts | block.signs;
+        if self.done > start {
+            places &= block.signs | not_before(self.done - start);
+        }
+        while places != 0 {
+            let offset = places.trailing_zeros();
+            places &= places - 1;
+            let length = (!(block.letters >> offset)).trailing_zeros();
+            let end = offset + length;
+            // Most words begin and end in the block, and nothing joins them to the next one.
+            let is_plain = length != 0 && end < u64::BITS && others >> end & 1 == 0;
+            if !is_plain {
+                if self.read_place(start, offset, block, next) {
+                    return true;
+                }
+                if self.done > start {
+                    places &= block.signs | not_before(self.done - start);
+                }
+                continue;
+            }
+            let letters = window.get(place(offset)..).and_then(|letters| letters.first_chunk());
+            let letters = letters.map_or(0, |letters| u64::from_le_bytes(*letters));
+            if self.read_letters(start + place(offset), letters, length) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Reads a word of ASCII letters, of which the first ones are given, with any bytes behind the last.
+    #[inline(always)]
+    fn read_letters(&mut self, at: usize, letters: u64, length: u32) -> bool {
+        let letters = letters | LOWER_CASE;
+        let mut key = letters & first(length);
+        if length > 8 {
+            key = letters ^ LONG_WORD;
+            self.signs.long_word |= length >= LONG;
+        }
+        if length > 2 {
+            self.rows.are_over = true;
+        } else if self.is_row_open_with(length, false) {
+            return true;
+        }
+        let id = known_word(key);
+        if id != 0 && length <= MAX_LETTERS {
+            self.add_known(id, at, place(length));
+        }
+        self.count += 1;
+        false
+    }
+
+    /// Reads what begins at a place of a block: a sign, a number, or a word that something may join to the next one.
+    #[inline(never)]
+    fn read_place(&mut self, start: usize, offset: u32, block: &Block, next: &[Block]) -> bool {
+        let at = start + place(offset);
+        if block.signs >> offset & 1 == 1 {
+            return self.read_special(at);
+        }
+        if at < self.done {
+            return false;
+        }
+        let is_number = block.digits >> offset & 1 == 1;
+        let class = |block: &Block| if is_number { block.digits } else { block.letters };
+        let mut length = place((!(class(block) >> offset)).trailing_zeros());
+        if place(offset) + length == BLOCK {
+            length += rest_of_run(next, class);
+        }
+        let end = at + length;
+        let letters = self.bytes.get(at..).and_then(|rest| rest.first_chunk());
+        let (Some(letters), false) = (letters, is_part(byte(self.bytes, end)) || self.is_joined(end, length)) else {
+            return self.read_token(at, end + token_length(end - start, block, next));
+        };
+        let letters = u64::from_le_bytes(*letters);
+        let length = u32::try_from(length).unwrap_or(u32::MAX);
+        if !is_number {
+            return self.read_letters(at, letters, length);
+        }
+        if length > 8 {
+            return self.read_token(at, end);
+        }
+        let id = known_word(letters & first(length));
+        if id != 0 {
+            self.add_known(id, at, place(length));
+        }
+        self.count += 1;
+        self.is_row_open_with(length, true)
     }
 
     /// Reads a run of letters and digits.
+    #[inline(never)]
     fn read_token(&mut self, start: usize, end: usize) -> bool {
         let token = self.bytes.get(start..end).unwrap_or_default();
         let letters = self.first_letters(start, token.len());
         // Letters have this bit, digits do not.
-        let digits = !letters & LETTER_BITS & first(token.len());
+        let of_token = first(u32::try_from(token.len()).unwrap_or(u32::MAX));
+        let digits = !letters & LETTER_BITS & of_token;
         let rest = token.get(FIRST_LETTERS..).unwrap_or_default();
         let (all, any) = rest.iter().fold((u8::MAX, 0), |(all, any), byte| (all & byte, any | byte));
         if (letters & NOT_ASCII != 0) | (any >= 0x80) || self.is_joined(end, token.len()) {
             return self.read_piece(start);
         }
         let has_digit = (digits != 0) | (all & 0x40 == 0);
-        let is_number = digits == LETTER_BITS & first(token.len()) && any & 0x40 == 0;
+        let is_number = digits == LETTER_BITS & of_token && any & 0x40 == 0;
         if has_digit && !is_number && is_spelled_with_digits(token) {
             return true;
         }
         let length = u32::try_from(token.len()).unwrap_or(u32::MAX);
         self.signs.long_word |= length >= LONG;
         let is_open = self.is_row_open_with(length, is_number);
-        let letters = letters | LOWER_CASE & first(token.len());
+        let letters = letters | LOWER_CASE & of_token;
         let is_long = token.len() > FIRST_LETTERS;
         let id = known_word(if is_long { letters ^ LONG_WORD } else { letters });
         if id != 0 && length <= MAX_LETTERS {
@@ -162,7 +235,7 @@ impl<'t> Gate<'t> {
             letters.iter_mut().zip(here).for_each(|(letter, byte)| *letter = *byte);
             letters
         });
-        u64::from_le_bytes(letters) & first(length)
+        u64::from_le_bytes(letters) & first(u32::try_from(length).unwrap_or(u32::MAX))
     }
 
     /// Whether the word that a token begins may continue behind it.
@@ -225,9 +298,8 @@ impl<'t> Gate<'t> {
 
     /// Reads the run of letters and digits at a place.
     fn read_run(&mut self, start: usize) -> bool {
-        let end = run_end(self.bytes, start, is_part);
-        self.done = end;
-        self.read_token(start, end)
+        self.done = run_end(self.bytes, start, is_part);
+        self.read_token(start, self.done)
     }
 
     /// Reads the words of a piece letter by letter.
@@ -245,6 +317,7 @@ impl<'t> Gate<'t> {
         if disguises.invisible_spaces | disguises.digits_as_letters | disguises.hyphens {
             return true;
         }
+        self.end_rows();
         for word in &reading.words {
             self.add_word(word.id);
             self.count += 1;
@@ -272,10 +345,18 @@ impl<'t> Gate<'t> {
 
     /// Adds a short word or a number to the rows, and returns whether they are long enough for a disguise.
     fn is_row_open_with(&mut self, length: u32, is_number: bool) -> bool {
+        self.end_rows();
         self.rows.numbers = if is_number { self.rows.numbers + 1 } else { 0 };
         self.rows.pairs = if length == 2 { self.rows.pairs + 1 } else { 0 };
         self.add_single(length == 1, !is_number);
         self.is_row_open()
+    }
+
+    /// Ends the rows that a longer word has ended.
+    fn end_rows(&mut self) {
+        if self.rows.are_over {
+            self.rows = Rows::default();
+        }
     }
 
     fn add_single(&mut self, is_single: bool, is_letter: bool) {
@@ -294,6 +375,16 @@ impl<'t> Gate<'t> {
     /// Adds a word that the table knows.
     #[inline]
     fn add_known(&mut self, id: u16, start: usize, length: usize) {
+        if id != SEVERAL && self.seen.has(id) {
+            self.words.push((self.count, id));
+        } else {
+            self.add_unseen(id, start, length);
+        }
+    }
+
+    /// The same for a word that was not seen before, or one of several.
+    #[inline(never)]
+    fn add_unseen(&mut self, id: u16, start: usize, length: usize) {
         if id == SEVERAL {
             let word = self.bytes.get(start..start + length).unwrap_or_default();
             let lower = word.iter().map(|byte| char::from(byte.to_ascii_lowercase()));
@@ -326,12 +417,17 @@ impl<'t> Gate<'t> {
                 is_live = true;
             }
         }
-        is_live
-            && self.words.iter().enumerate().any(|(place, (_, id))| {
-                anchors_of(*id).iter().filter(|anchor| live.has(**anchor)).any(|anchor| {
-                    self.live_phrases(*anchor).any(|needs| self.is_complete(needs, *anchor, place))
-                })
+        if !is_live {
+            return false;
+        }
+        let has_live_anchor = |id: u16| anchors_of(id).iter().any(|anchor| live.has(*anchor));
+        let mut live_words = Bits([0; GATE_IDS.div_ceil(64)]);
+        self.seen.iter().filter(|id| has_live_anchor(*id)).for_each(|id| live_words.set(id));
+        self.words.iter().enumerate().filter(|(_, (_, id))| live_words.has(*id)).any(|(place, (_, id))| {
+            anchors_of(*id).iter().filter(|anchor| live.has(**anchor)).any(|anchor| {
+                self.live_phrases(*anchor).any(|needs| self.is_complete(needs, *anchor, place))
             })
+        })
     }
 
     /// The phrases whose rarest anchor this is, and whose other anchors were seen.
@@ -432,24 +528,35 @@ fn anchors_of(id: u16) -> &'static [u16] {
     GATE_WORDS.get(usize::from(id)).map_or(&[], |span| span.of(GATE_WORD_ANCHORS))
 }
 
-/// The letters of a run in lower case, if it has only a few ASCII letters or only a few digits, and whether it is a number.
+/// The bits of the first bytes.
 #[inline(always)]
-fn plain_word(bytes: &[u8], start: usize, length: u32) -> Option<(u64, bool)> {
-    if length > 8 {
-        return None;
-    }
-    let bits = u64::MAX >> (u64::BITS - 8 * length);
-    let letters = (u64::from_le_bytes(*bytes.get(start..)?.first_chunk()?) | LOWER_CASE) & bits;
-    // In a word there are only letters and digits, or bytes beyond ASCII.
-    match letters & (LETTER_BITS | NOT_ASCII) {
-        0 => Some((letters, true)),
-        kinds => (kinds == LETTER_BITS & bits).then_some((letters, false)),
-    }
+fn first(length: u32) -> u64 {
+    u64::MAX >> (u64::BITS - 8 * length.min(8))
 }
 
-/// The bits of the first bytes.
-fn first(length: usize) -> u64 {
-    u64::MAX >> (64 - 8 * length.min(FIRST_LETTERS))
+/// The bits of the bytes of a block that are not before a place.
+fn not_before(place: usize) -> u64 {
+    u32::try_from(place).ok().and_then(|place| u64::MAX.checked_shl(place)).unwrap_or(0)
+}
+
+/// The length of the run of letters and digits at a place in or behind a block.
+fn token_length(offset: usize, block: &Block, next: &[Block]) -> usize {
+    let blocks = std::iter::once(block).chain(next);
+    let mut length = 0;
+    let mut offset = offset;
+    for block in blocks {
+        if offset >= BLOCK {
+            offset -= BLOCK;
+            continue;
+        }
+        let more = place((!(block.parts() >> offset)).trailing_zeros());
+        length += more;
+        if offset + more < BLOCK {
+            break;
+        }
+        offset = 0;
+    }
+    length
 }
 
 /// Whether a byte is part of a word wherever it is.
@@ -457,22 +564,11 @@ fn is_part(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() | (byte >= 0x80)
 }
 
-/// Whether a byte may begin something that is not read as it is written, or join words. A comment is found by its asterisk.
-fn is_special(byte: u8) -> bool {
-    (byte == b'\\')
-        | (byte == b'%')
-        | (byte == b'&')
-        | (byte == b'<')
-        | (byte == b'*')
-        | (byte == b'\'')
-        | (byte == b'-')
-}
-
 /// Whether a word with letters and digits is a known one if digits stand for letters: `1gn0r3`.
 fn is_spelled_with_digits(token: &[u8]) -> bool {
     let is_long = u32::try_from(token.len()).is_ok_and(|length| length > MAX_LETTERS);
     // These three stand for no letters.
-    if is_long || memchr::memchr3(b'2', b'6', b'9', token).is_some() {
+    if is_long || token.iter().any(|byte| matches!(byte, b'2' | b'6' | b'9')) {
         return false;
     }
     let letters = token.iter().map(|byte| char::from(byte.to_ascii_lowercase()));

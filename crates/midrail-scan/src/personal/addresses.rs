@@ -5,11 +5,11 @@ use midrail_core::{Confidence, Hit, Severity};
 use super::context::{BEFORE, Context};
 use super::data::{
     COMPANY_WORDS, HOME_WORDS, POST_BOXES, POSTAL_CODE_WORDS, SENTENCE_WORDS, STREET_AFTER_NUMBER,
-    STREET_BEFORE_NUMBER, STREET_ENDINGS, STREET_FIRST, STREET_LAST, STREET_LAST_WEAK, STREET_PARTICLES,
-    UNITS,
+    STREET_BEFORE_NUMBER, STREET_ENDING_ENDS, STREET_ENDINGS, STREET_ENDS, STREET_FIRST, STREET_LAST, STREET_LAST_WEAK, STREET_PARTICLES,
+    STREET_STARTS, UNITS,
 };
-use crate::bytes::{byte, byte_before, follows_word, is_word, run_end, run_start, window};
-use crate::words::Words;
+use crate::bytes::{PLACE_NAME, byte, byte_before, follows_word, is_in, is_word, run_end, run_start, window};
+use crate::words::{LetterPairs, Words};
 
 const KIND: &str = "postal-address";
 
@@ -159,6 +159,9 @@ fn follows_home_word(bytes: &[u8], place: usize) -> bool {
 fn street_after(text: &str, end: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     let first = byte(bytes, end + 1);
+    if first.is_ascii_lowercase() && !STREET_STARTS.may_have(first, byte(bytes, end + 2)) {
+        return None;
+    }
     let mut at = end;
     for index in 0..MOST_WORDS {
         let (start, mut word_end) = word_at(bytes, at)?;
@@ -171,7 +174,8 @@ fn street_after(text: &str, end: usize) -> Option<usize> {
         if index == 0 && first.is_ascii_digit() && !is_ordinal(word) {
             return None;
         }
-        if index == 0 && is_one_of(word, &STREET_AFTER_NUMBER) {
+        let may_follow_number = index == 0 && STREET_STARTS.may_have(first, byte(bytes, end + 2));
+        if may_follow_number && is_one_of(word, &STREET_AFTER_NUMBER) {
             return name_after(text, word_end);
         }
         // Any other name starts with a capital or a number.
@@ -226,6 +230,9 @@ fn street_before(text: &str, end: usize) -> Option<usize> {
         return None;
     }
     let word = text.get(start..word_end)?;
+    if !last_two(without_stop(word), &STREET_ENDS) && !is_capital(word) {
+        return None;
+    }
     if is_one_of(word, &POST_BOXES) {
         // `P.O. Box 12`.
         let from = run_start(bytes, start, 5, |byte| matches!(byte, b'P' | b'O' | b'.' | b' '));
@@ -284,23 +291,16 @@ fn word_before(bytes: &[u8], end: usize) -> Option<(usize, usize)> {
 }
 
 fn is_name_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || !byte.is_ascii() || matches!(byte, b'\'' | b'-')
+    is_in(byte, PLACE_NAME)
 }
 
 /// Whether a word is in a list, in any case, with or without a full stop.
 fn is_one_of(word: &str, words: &Words) -> bool {
     let word = without_stop(word);
-    let mut lower = [0; LONGEST_WORD];
-    match lower.get_mut(..word.len()).filter(|_| word.is_ascii()) {
-        Some(lower) => {
-            if !words.may_contain_any_case(word.as_bytes()) {
-                return false;
-            }
-            lower.copy_from_slice(word.as_bytes());
-            lower.make_ascii_lowercase();
-            words.contains(lower)
-        }
-        None => words.contains(word.to_lowercase().as_bytes()),
+    if word.is_ascii() {
+        words.contains_any_case(word.as_bytes())
+    } else {
+        words.contains(word.to_lowercase().as_bytes())
     }
 }
 
@@ -323,35 +323,23 @@ fn is_capital(word: &str) -> bool {
     word.starts_with(char::is_uppercase)
 }
 
+/// Whether the last letters of a word are in a set.
+fn last_two(word: &str, pairs: &LetterPairs) -> bool {
+    match word.as_bytes() {
+        [.., one, other] => pairs.may_have(*one, *other),
+        // A pair with any letter.
+        [one] => pairs.may_have(b'a', *one),
+        [] => false,
+    }
+}
+
 fn ends_like_a_street(word: &str) -> bool {
     let word = without_stop(word);
     let is_long = |ending: &str| word.len() >= ending.len() + 3;
-    let may_end = matches!(word.as_bytes(), [.., one, other] if LAST_TWO.get(usize::from(other & 31)).is_some_and(|ones| ones >> (one & 31) & 1 == 1));
-    may_end
+    last_two(word, &STREET_ENDING_ENDS)
         && is_capital(word)
         && STREET_ENDINGS.iter().any(|ending| is_long(ending) && word.ends_with(ending))
 }
-
-/// For the last byte of the endings of streets, the bytes before it. Both exclude most words.
-static LAST_TWO: [u32; 32] = {
-    let mut pairs = [0; 32];
-    let mut endings = STREET_ENDINGS;
-    while let [ending, rest @ ..] = endings {
-        if let [.., one, other] = ending.as_bytes() {
-            let mut left: &mut [u32] = &mut pairs;
-            let mut place = *other & 31;
-            while let [ones, rest @ ..] = left {
-                if place == 0 {
-                    *ones |= 1 << (*one & 31);
-                }
-                place = place.wrapping_sub(1);
-                left = rest;
-            }
-        }
-        endings = rest;
-    }
-    pairs
-};
 
 /// Whether an address may end here: at the end of a line or sentence, or before a town.
 fn ends_address(text: &str, end: usize) -> bool {

@@ -1,17 +1,6 @@
-//! Runs of digits, and groups of them that separators join: where they begin and end.
+//! Groups of digits that separators join: where they begin and end.
 
-use crate::byte_masks::each_run;
 use crate::bytes::{byte, byte_before, is_word, run_end};
-
-/// Calls `visit` with the start and the end of each run of digits. It returns where to continue: runs that start before
-/// that are skipped.
-pub(super) fn each_digit_run(bytes: &[u8], mut visit: impl FnMut(usize, usize) -> usize) {
-    let is_digit = |byte: u8| byte.is_ascii_digit();
-    each_run(bytes, is_digit, |start| {
-        let end = run_end(bytes, start, is_digit);
-        visit(start, end).max(end)
-    });
-}
 
 /// The end of the word at a place, with what dashes and full stops join to it.
 pub(super) fn word_end(bytes: &[u8], at: usize) -> usize {
@@ -127,35 +116,6 @@ pub(super) fn tight_end(bytes: &[u8], start: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn each_run_of_digits_is_found(text in proptest::collection::vec(prop_oneof![
-            Just(b'0'), Just(b'9'), Just(b'/'), Just(b':'), Just(0xb5_u8), any::<u8>()], 0..200)) {
-            let mut found = Vec::new();
-            each_digit_run(&text, |start, end| {
-                found.push((start, end));
-                start
-            });
-            let is_digit = |at: usize| text.get(at).is_some_and(u8::is_ascii_digit);
-            let plain: Vec<(usize, usize)> = (0..text.len())
-                .filter(|at| is_digit(*at) && (*at == 0 || !is_digit(*at - 1)))
-                .map(|start| (start, (start..).find(|at| !is_digit(*at)).unwrap()))
-                .collect();
-            prop_assert_eq!(found, plain);
-        }
-    }
-
-    #[test]
-    fn visited_runs_are_skipped() {
-        let mut found = Vec::new();
-        each_digit_run(b"1 2 3 4", |start, _| {
-            found.push(start);
-            start + 4
-        });
-        assert_eq!(found, [0, 4]);
-    }
 
     #[test]
     fn times_of_day_are_recognised() {

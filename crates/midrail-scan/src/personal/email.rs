@@ -7,6 +7,7 @@ use memchr::memchr_iter;
 use midrail_core::Hit;
 
 use crate::bytes::{byte, byte_before};
+use crate::outline::{Block, behind};
 use parts::{domain_end, hit_for, is_local};
 
 /// The e-mail addresses found so far.
@@ -26,16 +27,14 @@ impl Emails {
         }
     }
 
-    /// Whether the sign of an address may begin with two bytes, in another spelling.
+    /// Adds the address at a place of [`may_be_spelled`]. Places come in order.
     #[inline(always)]
-    pub(super) fn may_be_spelled(first: u8, second: u8) -> bool {
-        spelled::may_begin(first, second)
-    }
-
-    /// Adds the address whose sign may begin at a place, in another spelling. Places come in order.
     pub(super) fn add_spelled(&mut self, text: &[u8], place: usize) {
-        if let Some((end, is_word)) = spelled::sign(text, place) {
-            add(&mut self.spelled, spelled::address(text, place, end, is_word));
+        if let Some(sign) = spelled::word_before(text, place) {
+            add(&mut self.spelled, spelled::address(text, sign, place + 1, true));
+        }
+        if let Some(end) = spelled::escape(text, place) {
+            add(&mut self.spelled, spelled::address(text, place, end, false));
         }
     }
 
@@ -44,6 +43,15 @@ impl Emails {
         self.plain.append(&mut self.spelled);
         self.plain
     }
+}
+
+/// Where the sign of an address may be in another spelling: escapes, and places behind words of two letters.
+pub(super) fn may_be_spelled(before: &Block, here: &Block) -> u64 {
+    let is_behind_word = behind::<1>(before.letters, here.letters)
+        & behind::<2>(before.letters, here.letters)
+        & !behind::<3>(before.parts(), here.parts())
+        & !here.parts();
+    here.signs | is_behind_word
 }
 
 /// Adds a hit that begins behind the last one.

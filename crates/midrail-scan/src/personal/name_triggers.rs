@@ -1,7 +1,7 @@
 //! Titles, greetings, signatures and keys that are right before names.
 
-use super::data::TRIGGERS;
-use crate::bytes::Threes;
+use super::data::{TRIGGER_STARTS, TRIGGERS};
+use crate::word_sign::three_number;
 
 /// What has to follow a trigger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,27 +23,13 @@ pub(super) fn may_begin(before: u8, first: u8) -> bool {
     (before <= b'\'') & (first.is_ascii_uppercase() | (first >= 0xc3))
 }
 
-/// The last three bytes of all triggers.
-static ENDS: Threes = {
-    let (mut ends, mut triggers) = (Threes::EMPTY, TRIGGERS);
-    while let [(end, _, _), rest @ ..] = triggers {
-        ends = ends.with(*end);
-        triggers = rest;
-    }
-    ends
-};
-
 /// The longest trigger that ends at a place.
 pub(super) fn before(text: &[u8], place: usize) -> Option<(&'static str, Then)> {
     let before = text.get(..place)?;
-    let tail = *before.last_chunk()?;
-    if !ENDS.may_have(tail) {
-        return None;
-    }
-    TRIGGERS
-        .iter()
-        .find(|(end, trigger, _)| *end == tail && before.ends_with(trigger.as_bytes()))
-        .map(|(_, trigger, then)| (*trigger, *then))
+    let number = three_number(*before.last_chunk()?);
+    let (start, end) = (TRIGGER_STARTS.get(number)?, TRIGGER_STARTS.get(number + 1)?);
+    let triggers = TRIGGERS.get(usize::from(*start)..usize::from(*end))?;
+    triggers.iter().find(|(trigger, _)| before.ends_with(trigger.as_bytes())).copied()
 }
 
 #[cfg(test)]
@@ -55,7 +41,7 @@ mod tests {
 
     #[test]
     fn every_trigger_is_found() {
-        for (_, trigger, then) in TRIGGERS {
+        for (trigger, then) in TRIGGERS {
             assert!(may_begin(*trigger.as_bytes().last().unwrap(), b'A'), "{trigger:?}");
             assert_eq!(before(trigger.as_bytes(), trigger.len()), Some((*trigger, *then)));
         }
@@ -63,7 +49,7 @@ mod tests {
 
     /// Triggers, parts of them, and other texts.
     fn random_text() -> impl Strategy<Value = String> {
-        let all: Vec<&str> = TRIGGERS.iter().map(|(_, trigger, _)| *trigger).collect();
+        let all: Vec<&str> = TRIGGERS.iter().map(|(trigger, _)| *trigger).collect();
         let part = (proptest::sample::select(all.clone()), 0_usize..6)
             .prop_map(|(trigger, skipped)| trigger.chars().skip(skipped).collect::<String>());
         let piece = prop_oneof![
@@ -78,7 +64,7 @@ mod tests {
     proptest! {
         #[test]
         fn quick_search_finds_what_an_automaton_finds(text in random_text()) {
-            let all = TRIGGERS.iter().map(|(_, trigger, _)| trigger);
+            let all = TRIGGERS.iter().map(|(trigger, _)| trigger);
             let automaton = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(all).unwrap();
             let bytes = text.as_bytes();
             let is_name = |at: usize| may_begin(byte_before(bytes, at), byte(bytes, at));

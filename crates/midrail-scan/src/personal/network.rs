@@ -11,6 +11,9 @@ use super::data::{
 use super::token::Token;
 use crate::bytes::{byte, byte_before, follows_word, is_word, run_end, run_start, window};
 
+/// The longest group of an IPv6 address, with a colon.
+const LONGEST_GROUP: usize = 5;
+
 /// The longest IPv6 address in text.
 const LONGEST: usize = 45;
 
@@ -108,6 +111,9 @@ fn is_public(octets: [u8; 4]) -> bool {
 
 /// Whether the text around a digit is an IPv6 or MAC address with colons, and where it ends.
 pub(super) fn colons(bytes: &[u8], at: usize) -> Option<(Option<Hit>, usize)> {
+    if !window(bytes, at.saturating_sub(LONGEST_GROUP), 2 * LONGEST_GROUP + 1).contains(&b':') {
+        return None;
+    }
     let group_start = run_start(bytes, at, 4, |byte| byte.is_ascii_hexdigit());
     let group_end = at + run_end(window(bytes, at, 5), 0, |byte| byte.is_ascii_hexdigit());
     if byte_before(bytes, group_start) != b':' && byte(bytes, group_end) != b':' {

@@ -319,8 +319,8 @@ fn first_in_row(bytes: &[u8], start: usize, end: usize) -> Option<Hit> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::digit_groups::each_digit_run;
     use super::*;
+    use crate::outline::Outline;
 
     /// Pieces of random texts: numbers of people, similar ones, and their surroundings.
     const PIECES: &[&str] = &[
@@ -390,7 +390,7 @@ mod tests {
         for _ in 0..20_000 {
             let text: String = (0..below(14)).map(|_| PIECES[below(PIECES.len())]).collect();
             let (mut numbers, mut done) = (Numbers::new(&text), 0);
-            each_digit_run(text.as_bytes(), |start, end| {
+            Outline::new(text.as_bytes()).each_number(|start, end| {
                 assert!(start >= done, "{text}");
                 done = numbers.visit(start, end);
                 assert!(done > start, "{text}");

@@ -15,7 +15,7 @@ use super::generic::{self, names, placeholders, values};
 use super::pem::Pem;
 use super::triggers::{self, LONGEST_KEYWORD, Lead};
 use super::view::View;
-use crate::bytes::is_word;
+use crate::bytes::{KEY, is_in, is_word};
 
 /// The remaining part of a value that is longer than one hit. Further hits cover it.
 #[derive(Debug, Serialize, Deserialize)]
@@ -285,7 +285,7 @@ fn compile(format: &Format) -> Option<Regex> {
 
 /// Whether a byte may be in a key.
 fn in_key(byte: u8) -> bool {
-    byte > b' ' && byte < 0x7f && !matches!(byte, b'"' | b'\'' | b'`' | b'<' | b'>' | b',' | b';' | b'\\')
+    is_in(byte, KEY)
 }
 
 /// A key whose keyword is coloured, as in the output of a search: `\x1b[31mAKIA\x1b[mABCD…`.

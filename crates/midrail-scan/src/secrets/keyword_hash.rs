@@ -10,9 +10,19 @@ const SLOT_BITS: u32 = 14;
 /// The bits of the first of three bytes that count. They are few, so that a wildcard takes few marks.
 pub(crate) const FIRST_BITS: u8 = 31;
 
+/// The mark of an anchor that begins at some bytes.
+pub(crate) const HERE: u8 = 1;
+/// The mark of an anchor that begins one place before them.
+pub(crate) const BEHIND: u8 = 2;
+/// The mark of an anchor that begins one place after them.
+pub(crate) const AHEAD: u8 = 4;
+
+/// The bits of the fourth of four bytes that count, as few.
+pub(crate) const FOURTH_BITS: u8 = 7;
+
 /// The bit of a fourth byte's class, the same for both cases of a letter.
 pub(crate) const fn class(fourth: u8) -> u8 {
-    1 << (fourth & 7)
+    1 << (fourth & FOURTH_BITS)
 }
 
 /// The first four bytes of a text, or three, in lower case, and a mask of those that exist.
@@ -38,4 +48,12 @@ pub(crate) fn mix(pair: u16, next: u16) -> u16 {
     let third = next & u16::from_le_bytes([0xdf, 0]);
     // Of fifteen hundred pairs of factors, these give the fewest false marks in source code, documents and logs.
     pair.wrapping_mul(0x6C39) ^ third.wrapping_mul(0xF2A1)
+}
+
+/// Mixes four bytes in the same way, with a few bits of the last.
+#[inline(always)]
+pub(crate) fn mix_four(pair: u16, next: u16) -> u16 {
+    let pair = pair & u16::from_le_bytes([FIRST_BITS, 0xdf]);
+    let next = next & u16::from_le_bytes([0xdf, FOURTH_BITS]);
+    pair.wrapping_mul(0x6C39) ^ next.wrapping_mul(0xF2A1)
 }

@@ -2,9 +2,10 @@
 //!
 //! The rarest bytes of each keyword are its anchor. A small table shows for three bytes of the text, and three bits of the
 //! fourth, whether an anchor may be there; this excludes most of a text. Only every second place is looked up: what begins
-//! at the places between is found by its second byte, or by the byte before it.
+//! at the places between is found by its second byte, or by the byte before it. A place that the table leaves is looked up in
+//! another one, which has the anchors at the place itself only.
 
-use super::keyword_hash::{MIXES, SLOTS, class, head, mix, slot};
+use super::keyword_hash::{AHEAD, BEHIND, HERE, MIXES, SLOTS, class, head, mix, mix_four, slot};
 
 /// What a keyword leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,11 +39,10 @@ struct Keyword {
 
 include!(concat!(env!("OUT_DIR"), "/keywords.rs"));
 
-/// For each mix of three bytes a bit for each class of fourth bytes, set where an anchor is at these bytes, or one place
-/// before or after.
+/// For each mix of four bytes where an anchor may be: [`HERE`], [`BEHIND`] or [`AHEAD`].
 static MARKS: &[u8; MIXES] = include_bytes!(concat!(env!("OUT_DIR"), "/keyword_marks.bin"));
 
-/// The same for anchors at these bytes alone.
+/// For each mix of three bytes a bit for each class of fourth bytes, set where an anchor is at these bytes.
 static ANCHORS: &[u8; MIXES] = include_bytes!(concat!(env!("OUT_DIR"), "/keyword_anchors.bin"));
 
 /// The bytes of all keywords. References to each would have to be relocated at every start.
@@ -66,14 +66,20 @@ pub(super) fn find(
     {
         let mut marked = marked(block);
         while marked != 0 {
-            let place = at + 2 * usize::try_from(marked.trailing_zeros()).unwrap_or(0);
+            let offset = 2 * usize::try_from(marked.trailing_zeros()).unwrap_or(0);
             marked &= marked - 1;
-            for anchor in done.max(place.saturating_sub(1))..upto.min(place + 2) {
-                if may_be_at(text, anchor) && !visit_anchor(text, anchor, &mut visit) {
+            let place = at + offset;
+            let marks = block.get(offset..).and_then(|four| four.first_chunk()).map_or(u8::MAX, |four| marks_of(*four));
+            for (mark, anchor) in [(BEHIND, place.wrapping_sub(1)), (HERE, place), (AHEAD, place + 1)] {
+                if marks & mark != 0
+                    && (done..upto).contains(&anchor)
+                    && may_be_at(text, anchor)
+                    && !visit_anchor(text, anchor, &mut visit)
+                {
                     return;
                 }
             }
-            done = place + 2;
+            done = done.max(place + 1);
         }
         at += BLOCK;
     }
@@ -85,12 +91,18 @@ pub(super) fn find(
     }
 }
 
+/// The marks of four bytes.
+fn marks_of([first, second, third, fourth]: [u8; 4]) -> u8 {
+    let mixed = mix_four(u16::from_le_bytes([first, second]), u16::from_le_bytes([third, fourth]));
+    MARKS.get(usize::from(mixed)).copied().unwrap_or_default()
+}
+
 /// False where no anchor can be at a place.
 fn may_be_at(text: &[u8], place: usize) -> bool {
     let four = text.get(place..).and_then(|rest| rest.first_chunk());
     four.is_none_or(|&[first, second, third, fourth]| {
         let mixed = mix(u16::from_le_bytes([first, second]), u16::from_le_bytes([third, fourth]));
-        is_marked(ANCHORS, mixed, fourth) == 1
+        ANCHORS.get(usize::from(mixed)).is_some_and(|classes| classes & class(fourth) != 0)
     })
 }
 
@@ -124,35 +136,31 @@ fn visit_anchor(
 }
 
 /// Looks up every second place of a block, and sets a bit for each that is marked.
-///
-/// There is no branch in it, because marks are hard to predict.
+#[expect(clippy::indexing_slicing, reason = "the places are in the block, and iterators are slower")]
+#[inline]
 fn marked(block: &[u8; BLOCK + 2]) -> u32 {
-    let ((here, _), (behind, _)) = (block.as_chunks(), block.split_at(2).1.as_chunks());
     // A loop of its own, so that it is vectorized.
     let mut mixed = [0; BLOCK / 2];
-    for ((mixed, here), behind) in mixed.iter_mut().zip(here).zip(behind) {
-        *mixed = mix(u16::from_le_bytes(*here), u16::from_le_bytes(*behind));
+    for at in 0..BLOCK / 2 {
+        let here = u16::from_le_bytes([block[2 * at], block[2 * at + 1]]);
+        let behind = u16::from_le_bytes([block[2 * at + 2], block[2 * at + 3]]);
+        mixed[at] = mix_four(here, behind);
     }
-    let places = mixed.iter().zip(behind).rev();
-    places.fold(0, |bits, (mixed, [_, fourth])| bits << 1 | is_marked(MARKS, *mixed, *fourth))
-}
-
-/// One if four bytes are marked, or else zero.
-#[inline(always)]
-fn is_marked(marks: &[u8; MIXES], mixed: u16, fourth: u8) -> u32 {
-    // A shift by a variable amount is slower than a table.
-    static CLASSES: [u8; 256] = {
-        let mut classes = [0; 256];
-        let (mut left, mut byte): (&mut [u8], u8) = (&mut classes, 0);
-        while let [of_byte, rest @ ..] = left {
-            *of_byte = class(byte);
-            byte = byte.wrapping_add(1);
-            left = rest;
+    let (mut bits, mut shift) = (0, 0);
+    // Marks are hard to predict: a branch for each would be slow.
+    for group in mixed.as_chunks::<8>().0 {
+        let mut any = 0;
+        for mixed in group {
+            any |= MARKS[usize::from(*mixed)];
         }
-        classes
-    };
-    let marks = marks.get(usize::from(mixed)).copied().unwrap_or(0);
-    u32::from(marks & CLASSES.get(usize::from(fourth)).copied().unwrap_or(0) != 0)
+        if any != 0 {
+            for (place, mixed) in group.iter().enumerate() {
+                bits |= u32::from(MARKS[usize::from(*mixed)] != 0) << (shift + place);
+            }
+        }
+        shift += 8;
+    }
+    bits
 }
 
 #[cfg(test)]

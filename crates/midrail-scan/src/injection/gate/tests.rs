@@ -6,6 +6,10 @@ use proptest::prelude::*;
 
 include!(concat!(env!("OUT_DIR"), "/injection_examples.rs"));
 
+fn is_open_for(text: &str) -> bool {
+    is_open(text, &Outline::new(text.as_bytes()))
+}
+
 /// Texts that keep the gate closed, although they have words, numbers and signs of phrases and disguises.
 #[test]
 fn ordinary_texts_are_not_searched() {
@@ -19,7 +23,7 @@ fn ordinary_texts_are_not_searched() {
         "Das Café hat geöffnet, naïve Gäste kommen später; цена 5 рублей.",
         "https://example.org/a%20b?name=value&sort=f </td></tr>",
     ] {
-        assert!(!is_open(text), "{text}");
+        assert!(!is_open_for(text), "{text}");
     }
 }
 
@@ -138,11 +142,11 @@ proptest! {
 
     #[test]
     fn closed_gate_hides_no_attack(text in random_text()) {
-        prop_assert!(is_open(&text) || search(&text, Origin::Project).is_empty(), "{text}");
+        prop_assert!(is_open_for(&text) || search(&text, Origin::Project).is_empty(), "{text}");
     }
 
     #[test]
     fn gate_reads_any_text(text in "\\PC{0,200}") {
-        prop_assert!(is_open(&text) || search(&text, Origin::Project).is_empty(), "{text}");
+        prop_assert!(is_open_for(&text) || search(&text, Origin::Project).is_empty(), "{text}");
     }
 }

@@ -8,34 +8,31 @@ use crate::bytes::{byte, byte_before, starts_with_any_case};
 /// Escapes of the sign.
 const ESCAPES: &[&str] = &["%40", "\\u0040", "\\x40", "&#64;", "&#064;", "&#x40;", "&commat;"];
 
-/// How people write it. Other brackets are common in code.
-const WORDS: &[&str] = &["[at]", "(at)"];
-
 /// Spellings of the full stop.
 const DOTS: &[&[u8]] = &[b"[dot]", b"(dot)", b"[.]", b"(.)"];
 
-/// Whether a sign may begin with two bytes.
+/// The end of the escape at a place.
 #[inline(always)]
-pub(super) fn may_begin(first: u8, second: u8) -> bool {
-    // `%`, `&`, `(`, and the apostrophe between them; `[` and `\\`.
-    let is_first = (first.wrapping_sub(b'%') < 4) | (first.wrapping_sub(b'[') < 2);
-    is_first & (second.is_ascii_alphabetic() | (second == b'4') | (second == b'#'))
-}
-
-/// The end of the sign that begins at a place, and whether it is a word.
-pub(super) fn sign(text: &[u8], start: usize) -> Option<(usize, bool)> {
-    let rest = text.get(start..)?;
-    let is_word = matches!(byte(rest, 0), b'[' | b'(');
-    let may_continue = match byte(rest, 1) | 0x20 {
-        b'a' => is_word,
-        second => !is_word && matches!(second, b'4' | b'#' | b'u' | b'x' | b'c'),
+pub(super) fn escape(text: &[u8], start: usize) -> Option<usize> {
+    let may_begin = match byte(text, start) {
+        b'%' => byte(text, start + 1) == b'4',
+        b'\\' => matches!(byte(text, start + 1) | 0x20, b'u' | b'x'),
+        b'&' => matches!(byte(text, start + 1) | 0x20, b'#' | b'c'),
+        _ => false,
     };
-    if !may_continue {
+    if !may_begin {
         return None;
     }
-    let signs = if is_word { WORDS } else { ESCAPES };
-    let sign = signs.iter().find(|sign| starts_with_any_case(rest, sign.as_bytes()))?;
-    Some((start + sign.len(), is_word))
+    let rest = text.get(start..)?;
+    ESCAPES.iter().find(|sign| starts_with_any_case(rest, sign.as_bytes())).map(|sign| start + sign.len())
+}
+
+/// Where the sign begins that people write as a word, and whose last byte is at a place. Other brackets are common in code.
+#[inline(always)]
+pub(super) fn word_before(text: &[u8], last: usize) -> Option<usize> {
+    let start = last.checked_sub(3)?;
+    matches!(text.get(start..=last)?, [b'[', b'a' | b'A', b't' | b'T', b']'] | [b'(', b'a' | b'A', b't' | b'T', b')'])
+        .then_some(start)
 }
 
 /// The address with a sign from `sign` to `sign_end`.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::bytes::{ends_with_any_case, is_word};
+use crate::bytes::{NAME, ends_with_any_case, is_in, is_word};
 use crate::secrets::data::{SETTER_COMMANDS, WRAPPER_FUNCTIONS};
 use crate::secrets::view::View;
 
@@ -171,7 +171,7 @@ fn name_start(view: &View<'_>, keyword: usize) -> usize {
 }
 
 fn is_name(byte: u8) -> bool {
-    is_word(byte) || matches!(byte, b'-' | b'.' | b'$')
+    is_in(byte, NAME)
 }
 
 fn is_blank(byte: u8) -> bool {
