@@ -1,7 +1,7 @@
 //! The command line.
 
 use std::env;
-use std::ffi::OsStr;
+use std::ffi::OsString;
 
 use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 
@@ -24,28 +24,27 @@ pub(crate) struct Cli {
 impl Cli {
     /// Reads the command line.
     ///
-    /// `check`, `hook` and `run` run for every event of an agent, so they are parsed on their own if possible: building the
+    /// What runs for every event of an agent, and a proxy that a client waits for, is parsed on its own if possible: building the
     /// parser of all subcommands takes longer than a decision. So does the parser of one, which the command of hooks does
     /// not need.
     pub(crate) fn read() -> Result<Self, clap::Error> {
-        let alone = || env::args_os().skip(1);
-        let first = alone().next();
-        let is_hook = first.as_deref() == Some(OsStr::new("hook"));
-        if is_hook && let Some(args) = commands::hook::Args::written_by_init(alone().skip(1)) {
-            return Ok(Cli { command: Command::Hook(args), global: Global::default() });
-        }
-        if is_hook && let Ok(Alone { args, global }) = Alone::try_parse_from(alone()) {
-            return Ok(Cli { command: Command::Hook(args), global });
-        }
-        if first.as_deref() == Some(OsStr::new("check"))
-            && let Ok(Alone { args, global }) = Alone::try_parse_from(alone())
-        {
-            return Ok(Cli { command: Command::Check(args), global });
-        }
-        if first.as_deref() == Some(OsStr::new("run"))
-            && let Ok(Alone { args, global }) = Alone::try_parse_from(alone())
-        {
-            return Ok(Cli { command: Command::Run(args), global });
+        let rest = |skipped: usize| env::args_os().skip(1 + skipped);
+        let named = |at: usize| rest(at).next().and_then(|word| word.into_string().ok());
+        let alone = match (named(0).as_deref(), named(1).as_deref()) {
+            (Some("hook"), _) => match commands::hook::Args::written_by_init(rest(1)) {
+                Some(args) => Some(Cli { command: Command::Hook(args), global: Global::default() }),
+                None => Alone::read(rest(0), Command::Hook),
+            },
+            (Some("check"), _) => Alone::read(rest(0), Command::Check),
+            (Some("run"), _) => Alone::read(rest(0), Command::Run),
+            (Some("acp"), _) => Alone::read(rest(0), Command::Acp),
+            (Some("mcp"), Some("wrap")) => {
+                Alone::read(rest(1), |args| Command::Mcp(commands::mcp::Args::wrap(args)))
+            }
+            _ => None,
+        };
+        if let Some(alone) = alone {
+            return Ok(alone);
         }
         let matches = Cli::command().color(help_colour()).try_get_matches()?;
         Cli::from_arg_matches(&matches)
@@ -71,6 +70,19 @@ struct Alone<A: clap::Args> {
     args: A,
     #[command(flatten)]
     global: Global,
+}
+
+impl<A: clap::Args> Alone<A> {
+    /// Reads the words of one subcommand. `None`: they are wrong, or ask for help.
+    fn read(words: impl Iterator<Item = OsString>, command: impl FnOnce(A) -> Command) -> Option<Cli> {
+        let words: Vec<OsString> = words.collect();
+        // A subcommand that starts a program would take the option for the program.
+        if words.iter().take_while(|word| *word != "--").any(|word| word == "-h" || word == "--help") {
+            return None;
+        }
+        let Alone { args, global } = Alone::try_parse_from(words).ok()?;
+        Some(Cli { command: command(args), global })
+    }
 }
 
 #[derive(Debug, Subcommand)]

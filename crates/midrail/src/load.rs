@@ -1,5 +1,6 @@
 //! Finds and reads packs: those that are named, or the layers of a folder.
 
+mod cache;
 mod cedar_files;
 mod error;
 mod pack_file;
@@ -13,9 +14,9 @@ use midrail_core::{Mode, Policy, hex};
 use midrail_pack::diagnostic::excerpt;
 use midrail_pack::raw::NO_BASE;
 use midrail_pack::{DiagnosticReport, Layer, PackDocument, PolicySource};
-use midrail_scan::secrets;
 use sha2::{Digest, Sha256};
 
+pub use self::cache::PolicyCache;
 pub use self::error::LoadError;
 use self::pack_file::{ABSENT, PackFile, SCRIPT, ScriptFile, base_digest, digest};
 pub use crate::stored_policy::StoredPolicyError;
@@ -34,18 +35,6 @@ pub struct Load {
     pub is_exact: bool,
     /// Where compiled packs are kept between processes. `None`: nowhere.
     pub cache: Option<PolicyCache>,
-}
-
-/// Compiled packs that are kept between processes.
-///
-/// They are sealed with a key, so that only a process that can read the key can write them. Packs of the organisation
-/// are never cached, because the user does not own them.
-#[derive(Debug, Clone)]
-pub struct PolicyCache {
-    /// The folder.
-    pub folder: PathBuf,
-    /// The key of the seal.
-    pub key: [u8; 32],
 }
 
 /// A policy, and what it was made of.
@@ -94,7 +83,8 @@ impl Load {
         let mut mark = SourceMark { packs: packs_digest(&files), ..SourceMark::default() };
         let loaded = files.and_then(|files| {
             let key = self.cache_key(&files);
-            if let Some(cached) = self.cached(&key, &mark) {
+            if let Some(cached) = self.cached(&key, &mark.packs) {
+                mark = cached.mark.clone();
                 return Ok(cached);
             }
             let loaded = self.read(files, &mut mark)?;
@@ -185,57 +175,6 @@ impl Load {
         }
         Ok(files)
     }
-
-    /// A digest of everything that the policy depends on. Packs that extend others or name scripts or Cedar policies are not
-    /// cached: what they build on is only known once they are read. (An escape could spell that word, so packs with one are not
-    /// cached.)
-    fn cache_key(&self, files: &[PackFile]) -> Option<String> {
-        self.cache.as_ref()?;
-        let mut hash = Sha256::new();
-        // Another build may have other guardrails to make a policy of, and so other revisions.
-        let program = std::env::current_exe().and_then(|path| path.metadata());
-        let build = program.and_then(|program| Ok((program.len(), program.modified()?))).ok();
-        hash.update(format!("midrail {} {build:?}\n", env!("CARGO_PKG_VERSION")));
-        hash.update(format!("{:?} {}", self.env, self.is_exact));
-        for file in files {
-            let depends_on_others = if is_script(&file.path) {
-                file.text.contains("import")
-            } else {
-                ["extends", "script", "cedar", "\\"].iter().any(|word| file.text.contains(word))
-            };
-            if depends_on_others || file.layer == Layer::Organisation {
-                return None;
-            }
-            hash.update(format!("\n{} {} {}\n", file.layer.as_str(), file.path.display(), file.text.len()));
-            hash.update(&file.text);
-        }
-        Some(hex::encode(&hash.finalize()))
-    }
-
-    fn cached(&self, key: &Option<String>, mark: &SourceMark) -> Option<LoadedPolicy> {
-        let (cache, key) = (self.cache.as_ref()?, key.as_ref()?);
-        let text = std::fs::read_to_string(cache.folder.join(format!("{key}.json"))).ok()?;
-        let (seal, sealed) = text.split_once('\n')?;
-        if seal != cache.seal(key, sealed) {
-            log::warn!("the compiled packs in `{}` were changed, and are read past", cache.folder.display());
-            return None;
-        }
-        let (revision, body) = sealed.split_once('\n')?;
-        let source: PolicySource = serde_json::from_str(body).ok()?;
-        let policy = source.compile_with_revision(revision).ok()?;
-        Some(LoadedPolicy { policy, source, documents: Vec::new(), mark: mark.clone() })
-    }
-
-    /// A cache that cannot be written costs time and nothing else.
-    fn keep(&self, key: &Option<String>, LoadedPolicy { policy, source, .. }: &LoadedPolicy) {
-        let (Some(cache), Some(key)) = (&self.cache, key) else { return };
-        let sealed = format!("{}\n{}", policy.revision(), source.to_json());
-        let sealed = format!("{}\n{sealed}", cache.seal(key, &sealed));
-        if let Err(error) = paths::write_private(&cache.folder.join(format!("{key}.json")), sealed.as_bytes())
-        {
-            log::debug!("the compiled packs could not be kept: {error}");
-        }
-    }
 }
 
 impl LoadedPolicy {
@@ -265,12 +204,6 @@ impl LoadedPolicy {
             (!missing.is_empty()).then(|| document.report_at("/extends", message, Some(help.to_owned())))
         };
         documents.filter_map(report).collect()
-    }
-}
-
-impl PolicyCache {
-    fn seal(&self, key: &str, sealed: &str) -> String {
-        secrets::fingerprint(&format!("midrail-cache-v2\n{key}\n{sealed}"), &self.key)
     }
 }
 

@@ -1,7 +1,7 @@
 //! `midrail mcp`: a proxy for MCP servers, and the pins of their definitions.
 
 mod pins;
-mod wrap;
+pub(crate) mod wrap;
 
 use crate::admin_args::AdminArgs;
 use crate::approver_key::Signer;
@@ -12,6 +12,13 @@ use crate::output::Output;
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Command,
+}
+
+impl Args {
+    /// `midrail mcp wrap` with its arguments.
+    pub(crate) fn wrap(args: wrap::Args) -> Self {
+        Args { command: Command::Wrap(args) }
+    }
 }
 
 #[derive(Debug, clap::Subcommand)]

@@ -194,6 +194,59 @@ fn cached_policy_is_the_same() {
 }
 
 #[test]
+fn cached_policy_follows_the_files_that_it_is_built_on() {
+    let folder = folder();
+    let path = write(folder.path(), "p.yaml", "pack: p\nextends: [base.yaml, default]\n");
+    let base = |tool: &str| format!("pack: b\nguardrails:\n  - {{id: g, tools: {tool}}}\n");
+    write(folder.path(), "base.yaml", &base("x"));
+    let cache = midrail::load::PolicyCache { folder: folder.path().join("cache"), key: [7; 32] };
+    let cached = Load { packs: vec![path.clone()], cache: Some(cache), ..Load::default() };
+    let load_twice = |what: &str| {
+        assert!(!cached.load().unwrap().documents.is_empty(), "{what}: an old policy was used");
+        let second = cached.load().unwrap();
+        assert!(second.documents.is_empty(), "{what}: the second load reads the texts again");
+        assert_eq!(second.mark, cached.documents().unwrap().mark, "{what}: a change would not be seen");
+        second
+    };
+    assert_eq!(effect(load_twice("new"), "x"), Effect::Block);
+    write(folder.path(), "base.yaml", &base("y"));
+    let changed = load_twice("changed");
+    assert_eq!(effect(changed, "x"), Effect::Allow);
+    assert_eq!(effect(cached.load().unwrap(), "y"), Effect::Block);
+    // A file may come and take the place of a shipped pack.
+    write(folder.path(), "default", &base("z"));
+    assert_eq!(effect(load_twice("added"), "z"), Effect::Block);
+    fs::remove_file(folder.path().join("default")).unwrap();
+    assert_eq!(effect(cached.load().unwrap(), "z"), Effect::Allow);
+    fs::remove_file(folder.path().join("base.yaml")).unwrap();
+    assert!(cached.load().err().unwrap().to_string().contains("base.yaml"));
+}
+
+#[test]
+fn cached_policy_follows_its_scripts() {
+    let folder = folder();
+    let path = write(folder.path(), "p.yaml", "pack: p\nguardrails:\n  - {id: g, script: g.js}\n");
+    write(folder.path(), "g.js", "import './part.js';\nexport default { beforeTool() {} };\n");
+    write(folder.path(), "part.js", "export const part = 1;\n");
+    let cache = midrail::load::PolicyCache { folder: folder.path().join("cache"), key: [7; 32] };
+    let cached = Load { packs: vec![path.clone()], cache: Some(cache), ..Load::default() };
+    let mut revisions = vec![cached.load().unwrap().policy.revision().clone()];
+    assert!(cached.load().unwrap().documents.is_empty(), "the second load reads the texts again");
+    for file in ["part.js", "g.js"] {
+        let text = fs::read_to_string(folder.path().join(file)).unwrap();
+        write(folder.path(), file, &format!("{text}// changed\n"));
+        let loaded = cached.load().unwrap();
+        assert!(!revisions.contains(loaded.policy.revision()), "{file}: the old script stays");
+        revisions.push(loaded.policy.revision().clone());
+    }
+    // The scripts of a neighbouring tool may appear at any time.
+    write(folder.path(), "p.yaml", "pack: p\nscripts: {deft: true}\n");
+    for _ in 0..2 {
+        assert!(!cached.load().unwrap().documents.is_empty());
+    }
+}
+
+#[test]
 fn every_problem_of_a_file_is_reported() {
     let folder = folder();
     let root = folder.path();
