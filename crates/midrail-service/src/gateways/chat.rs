@@ -16,6 +16,23 @@ use super::exchange::{Item, text_event};
 const MEDIA: &[&str] =
     &["data", "file_data", "image_url", "input_audio", "input_image", "audio", "video_url"];
 
+/// Members of a message that are read on their own, or that have no text of the model: everything else in it is read, too.
+const NO_TEXT: &[&str] = &[
+    "role",
+    "content",
+    "refusal",
+    "tool_calls",
+    "function_call",
+    "tool_call_id",
+    "name",
+    "id",
+    "type",
+    "annotations",
+    "cache_control",
+    "signature",
+    "encrypted_content",
+];
+
 /// A part of a message: its text, and where it is.
 struct Part<'m> {
     text: String,
@@ -31,8 +48,10 @@ pub(super) fn messages(at: &str, list: &Value) -> Result<Vec<Item>, String> {
     let mut items = Vec::new();
     for (number, message) in list.iter().enumerate() {
         let at = format!("{at}/{number}");
-        let role = message.get("role").and_then(Value::as_str);
-        let role = role.ok_or_else(|| format!("`{at}` has no role"))?;
+        let Some(role) = message.get("role").and_then(Value::as_str) else {
+            items.extend(typed_item(&at, message, &mut calls)?);
+            continue;
+        };
         remember_calls(message, &mut calls);
         let answered = message.get("tool_call_id").and_then(Value::as_str);
         for part in parts(&at, message)? {
@@ -46,6 +65,37 @@ pub(super) fn messages(at: &str, list: &Value) -> Result<Vec<Item>, String> {
         }
     }
     Ok(items)
+}
+
+/// The events of an item without a role, as requests of the Responses API have them between their messages.
+fn typed_item<'m>(at: &str, item: &'m Value, calls: &mut Calls<'m>) -> Result<Vec<Item>, String> {
+    let id = item.get("call_id").and_then(Value::as_str);
+    match kind(item) {
+        "" => Err(format!("`{at}` has no role")),
+        output if output.ends_with("_output") => {
+            let parts = content(&format!("{at}/output"), item.get("output"), id)?;
+            let event = |part: &Part<'_>| result(item, id, &part.text, calls);
+            Ok(parts.iter().map(|part| Item::message(event(part), part.place.clone())).collect())
+        }
+        // It was decided when the model made it.
+        call if call.ends_with("_call") => {
+            if let (Some(id), Some(name)) = (id, name(item)) {
+                calls.insert(id, (name, arguments(item.get("arguments")).unwrap_or_default()));
+            }
+            Ok(Vec::new())
+        }
+        _ => {
+            let text = all_texts(item);
+            Ok(vec![Item::message(text_event(EventKind::AfterModel, &text), None)])
+        }
+    }
+}
+
+/// Whether a list has messages, or items of the Responses API.
+pub(super) fn is_conversation(list: &Value) -> bool {
+    let is_typed = |item: &Value| kind(item).ends_with("_output") || kind(item).ends_with("_call");
+    let is_item = |item: &Value| item.get("role").is_some() || is_typed(item);
+    list.as_array().is_some_and(|items| items.iter().any(is_item))
 }
 
 /// The events of the choices of an answer.
@@ -80,6 +130,32 @@ pub(super) fn answer(at: &str, message: &Value) -> Result<Vec<Item>, String> {
         items.push(Item::message(tool_use(part)?, None));
     }
     Ok(items.into_iter().map(Item::answer).collect())
+}
+
+/// The events of the items of an answer in the format of the Responses API.
+pub(super) fn output(at: &str, list: &Value) -> Result<Vec<Item>, String> {
+    let list = list.as_array().ok_or_else(|| format!("`{at}` is not a list"))?;
+    let mut items = Vec::new();
+    for (number, item) in list.iter().enumerate() {
+        let id = item.get("call_id").and_then(Value::as_str);
+        match kind(item) {
+            "message" => items.extend(answer(&format!("{at}/{number}"), item)?),
+            "function_call" => items.push(Item::message(function(item, id)?, None).answer()),
+            // A shell, an editor, a computer: the client runs it.
+            call if call.ends_with("_call") => {
+                let mut args = item.as_object().cloned().unwrap_or_default();
+                args.retain(|name, _| !["id", "type", "status", "call_id", "name"].contains(&name.as_str()));
+                let name = name(item).unwrap_or(call.trim_end_matches("_call"));
+                items.push(Item::message(call_event(name, args, id), None).answer());
+            }
+            _ => {
+                let text = all_texts(item);
+                let event = text_event(EventKind::AfterModel, &text);
+                items.extend((!text.is_empty()).then(|| Item::message(event, None).answer()));
+            }
+        }
+    }
+    Ok(items)
 }
 
 /// A call that the model wants to make.
@@ -170,8 +246,22 @@ fn parts<'m>(at: &str, message: &'m Value) -> Result<Vec<Part<'m>>, String> {
     // A model that refuses says so in a field of its own.
     let refusal = message.get("refusal").and_then(Value::as_str);
     found.extend(refusal.map(|text| Part { text: text.to_owned(), place: None, call: None }));
+    // Models also think aloud, speak, and cite, each provider in members of its own.
+    let members = message.as_object().into_iter().flatten();
+    for (name, value) in members.filter(|(name, _)| !NO_TEXT.contains(&name.as_str())) {
+        let (text, place) = match value {
+            Value::String(text) => (text.clone(), Some(format!("{at}/{}", escaped(name)))),
+            _ => (all_texts(value), None),
+        };
+        found.push(Part { text, place, call: None });
+    }
     found.retain(|part| !part.text.is_empty());
     Ok(found)
+}
+
+/// A name in a JSON pointer.
+fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
 }
 
 fn content<'m>(at: &str, content: Option<&'m Value>, call: Option<&'m str>) -> Result<Vec<Part<'m>>, String> {
@@ -224,16 +314,33 @@ fn other_text(part: &Value) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
+/// The texts in a value of an unknown form, as one text.
+pub(super) fn all_texts(value: &Value) -> String {
+    let mut lines = Vec::new();
+    collect_texts(value, &mut lines);
+    lines.join("\n")
+}
+
 fn collect_texts(value: &Value, lines: &mut Vec<String>) {
     match value {
         Value::String(text) => lines.push(text.clone()),
         Value::Array(items) => items.iter().for_each(|item| collect_texts(item, lines)),
         Value::Object(members) => {
-            let read = members.iter().filter(|(name, _)| !MEDIA.contains(&name.as_str()));
+            let is_read = |name: &str| {
+                !MEDIA.contains(&name) && !["signature", "encrypted_content"].contains(&name)
+                    || name == "data" && is_plain_text(value)
+            };
+            let read = members.iter().filter(|(name, _)| is_read(name));
             read.for_each(|(_, member)| collect_texts(member, lines));
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
+}
+
+/// Whether the data of a source are a text, as those of a plain document.
+fn is_plain_text(source: &Value) -> bool {
+    let media = source.get("media_type").and_then(Value::as_str).unwrap_or_default();
+    kind(source) == "text" || (kind(source) != "base64" && media.starts_with("text/"))
 }
 
 /// Whether an image is named by its address. Its data is not read.

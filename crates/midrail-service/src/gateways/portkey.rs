@@ -81,12 +81,11 @@ fn request(body: &Value) -> Result<Vec<Item>, String> {
         if let Some(value) = json.and_then(|json| json.get(name)).filter(|value| !value.is_null()) {
             let message = json!([{"role": "user", "content": value}]);
             let at = format!("/request/json/{name}");
-            let found = chat::messages("", &message);
             // A list of messages, as some requests have it under `input`.
-            let found = if value.get(0).is_some_and(|first| first.get("role").is_some()) {
+            let found = if chat::is_conversation(value) {
                 chat::messages(&at, value)?
             } else {
-                found?.into_iter().map(|item| moved(item, kind, &at)).collect()
+                chat::messages("", &message)?.into_iter().map(|item| moved(item, kind, &at)).collect()
             };
             items.extend(found);
         }
@@ -98,6 +97,9 @@ fn request(body: &Value) -> Result<Vec<Item>, String> {
         items.push(whole(body, "/request/text", EventKind::BeforeModel)?);
     }
     items.extend(chat::offered("/request/json/tools", json.and_then(|json| json.get("tools")))?);
+    // The older form of tools, of which none is removed.
+    let functions = chat::offered("/request/json/functions", json.and_then(|json| json.get("functions")))?;
+    items.extend(functions.map(|item| Item { place: None, ..item }));
     Ok(items)
 }
 
@@ -108,26 +110,35 @@ fn moved(item: Item, kind: EventKind, at: &str) -> Item {
     Item::message(text_event(kind, &text), place)
 }
 
-/// The texts and calls of an answer. Of a stream, Portkey sends only the text.
+/// The texts and calls of an answer: of a chat, of the Responses API, of Anthropic, or of another form, which is read as one text. Of a
+/// stream, Portkey sends only the text.
 fn response(body: &Value) -> Result<Vec<Item>, String> {
     let json = body.pointer("/response/json").filter(|json| json.is_object());
-    let items = match json {
-        Some(json) if json.get("choices").is_some_and(|choices| choices.pointer("/0/message").is_some()) => {
-            let choices = json.get("choices").unwrap_or(&Value::Null);
-            chat::choices("/response/json/choices", choices)?
-        }
-        Some(json) if json.get("content").is_some_and(Value::is_array) => {
-            chat::answer("/response/json", json)?
-        }
-        _ => Vec::new(),
+    let member =
+        |name: &str| json?.get(name).filter(|value| value.as_array().is_some_and(|it| !it.is_empty()));
+    let has_message = |choices: &Value| {
+        choices.as_array().is_some_and(|all| all.iter().any(|choice| choice.get("message").is_some()))
     };
-    let items = if items.is_empty() && body.pointer("/response/text").is_some() {
-        vec![whole(body, "/response/text", EventKind::AfterModel)?]
-    } else if items.is_empty() && json.is_none() {
-        return Err("`response` has neither JSON nor a text".to_owned());
+    let (mut items, is_known) = if let Some(choices) = member("choices").filter(|it| has_message(it)) {
+        (chat::choices("/response/json/choices", choices)?, true)
+    } else if let Some(output) = member("output") {
+        (chat::output("/response/json/output", output)?, true)
+    } else if let (Some(json), Some(_)) = (json, member("content")) {
+        (chat::answer("/response/json", json)?, true)
     } else {
-        items
+        (Vec::new(), false)
     };
+    if items.is_empty() {
+        let has_text = body.pointer("/response/text").is_some();
+        let text = has_text.then(|| whole(body, "/response/text", EventKind::AfterModel)).transpose()?;
+        // An answer of an unknown form may have more in it than the text that Portkey found there.
+        let all = json.filter(|_| !is_known).map(chat::all_texts).unwrap_or_default();
+        if !has_text && json.is_none() {
+            return Err("`response` has neither JSON nor a text".to_owned());
+        }
+        items.extend(text.filter(|item| !all.contains(item.event.text.as_deref().unwrap_or_default())));
+        items.extend((!all.is_empty()).then(|| Item::message(text_event(EventKind::AfterModel, &all), None)));
+    }
     Ok(items.into_iter().map(Item::answer).collect())
 }
 

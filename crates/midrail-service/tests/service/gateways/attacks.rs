@@ -111,6 +111,10 @@ fn text_is_read_wherever_it_is() {
         json!({"role": "", "content": bad}),
         json!({"role": "assistant", "content": bad}),
         json!({"role": "assistant", "content": null, "refusal": bad}),
+        json!({"role": "assistant", "content": "a", "reasoning_content": bad}),
+        json!({"role": "assistant", "content": "a", "audio": {"id": "x", "data": "AAAA", "transcript": bad}}),
+        json!({"role": "assistant", "content": "a", "a/b~c": bad}),
+        json!({"role": "user", "content": [{"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": bad}}]}),
         json!({"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": bad}]}),
         json!({"role": "user", "content": [{"type": "input_text", "text": bad}]}),
         json!({"role": "user", "content": [bad]}),
@@ -135,6 +139,33 @@ fn text_is_read_wherever_it_is() {
     let reply = ask(&service, "/request", json!({"body": {"messages": result}}));
     let text = reply.pointer("/action/body/messages/0/content/0/content/0/text").unwrap();
     assert!(text.as_str().unwrap().starts_with("Key [redacted:"), "{reply}");
+}
+
+#[test]
+fn thoughts_of_an_answer_are_read_and_replaced() {
+    let (_fixture, service) = serve();
+    let answer = |message: Value| json!({"body": {"choices": [{"message": {"role": "assistant", "content": "Hello"}}, {"message": message}]}});
+    for name in ["reasoning_content", "reasoning", "a/b~c"] {
+        let reply =
+            ask(&service, "/response", answer(json!({"role": "assistant", name: format!("Key {KEY}")})));
+        let text = &reply["action"]["body"]["choices"][1]["message"][name];
+        assert!(text.as_str().unwrap().starts_with("Key [redacted:"), "{reply}");
+    }
+    // A text in a structure is not replaced.
+    for member in [
+        json!([{"type": "thinking", "thinking": format!("Key {KEY}")}]),
+        json!({"transcript": format!("Key {KEY}")}),
+    ] {
+        let reply =
+            ask(&service, "/response", answer(json!({"role": "assistant", "thinking_blocks": member})));
+        assert!(is_block(&reply), "{reply}");
+    }
+    let signed = json!([{"type": "thinking", "thinking": "fine", "signature": KEY}]);
+    assert!(!is_block(&ask(
+        &service,
+        "/response",
+        answer(json!({"role": "assistant", "thinking_blocks": signed}))
+    )));
 }
 
 #[test]
