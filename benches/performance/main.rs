@@ -51,6 +51,7 @@ fn main() {
     ));
     report.processes("hook", processes::hooks);
     report.processes("mcp", processes::proxy);
+    report.processes("sandbox", processes::sandbox);
     report.service();
     report.finish();
 }

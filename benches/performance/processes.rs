@@ -115,6 +115,42 @@ pub(crate) fn proxy(counts: bool) -> Table {
     }
 }
 
+/// Processes of each kind of sandbox.
+const SANDBOX_ROUNDS: usize = 50;
+
+/// Measures a shell that does nothing, alone and in a sandbox of each kind.
+pub(crate) fn sandbox(counts: bool) -> Table {
+    let folder = tempfile::Builder::new().prefix("midrail-bench-").tempdir_in("/tmp").unwrap();
+    let folder = folder.path();
+    let (home, project) = (folder.join("home"), folder.join("project"));
+    fs::create_dir_all(&home).unwrap();
+    fs::create_dir_all(project.join(".git")).unwrap();
+    fs::write(project.join("main.rs"), FILE).unwrap();
+    let program = copied(Path::new(env!("CARGO_BIN_EXE_midrail")), folder);
+    let run = |options: &[&str]| {
+        let args = ["run"].iter().chain(options).chain(&["--", "sh", "-c", "true"]);
+        (program.clone(), args.map(|arg| (*arg).to_owned()).collect(), String::new())
+    };
+    let shell = (PathBuf::from("/bin/sh"), ["-c", "true"].map(str::to_owned).to_vec(), String::new());
+    let processes = [
+        ("shell", shell),
+        ("sandbox without mounts", run(&["--no-mounts"])),
+        ("sandbox with mounts", run(&[])),
+    ];
+    let prepare = |command: &mut Command| {
+        command.current_dir(&project).env_clear().env("PATH", callgrind::PATH).env("HOME", &home);
+    };
+    let note = format!(
+        "`sh -c true` and `midrail run -- sh -c true`, {SANDBOX_ROUNDS} of each, taken in turn. Processor time is that of all processes; \
+         instructions are those of the first one. Where a machine permits no mounts, the last two rows are alike."
+    );
+    Table {
+        title: "Sandbox".to_owned(),
+        note,
+        rows: rows("sandbox", &processes, SANDBOX_ROUNDS, counts, prepare),
+    }
+}
+
 /// Measures processes that are taken in turn.
 fn rows(
     group: &str,

@@ -107,6 +107,14 @@ export interface OfferedTool {
 /** The risk of a task. */
 export type Risk = "low" | "medium" | "high" | "critical";
 
+/** What the sandbox of a contained call refused and restored. */
+export interface SandboxOutcome {
+  /** Protected files that the command changed, and that were restored. */
+  changed?: Array<string>;
+  /** Files that it probably refused to show or to change, as the messages of the command name them, and `network`. */
+  refused?: Array<string>;
+}
+
 /** The scope of a task. */
 export interface Scope {
   /** The files. */
@@ -149,6 +157,8 @@ export interface ToolCall {
 
 /** The result of a tool call. */
 export interface ToolResult {
+  /** What the sandbox of a contained call refused and restored. Absent: nothing, or the call was not contained. */
+  box?: SandboxOutcome | null;
   /** The content: text, or the tool's own structure. */
   content?: unknown;
   /** The exit code, if the tool ran a program. */

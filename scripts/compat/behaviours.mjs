@@ -4,6 +4,7 @@
 //   lacks     what else must be true for a pass, for example that a command was not merely denied; returns what is missing
 //   broken    the broken guard that must turn the row red: `allow` (default), `block` or `hold` (see guards.mjs)
 //   permits   set if nothing unwanted happens without Midrail: the row shows that Midrail allows something
+//   asks      set if the host must ask its user about commands, instead of permitting all of them
 //   alone     set if its control and its broken guard need sessions of their own
 //   mayStaySilent  set if the agent need not reach the model
 // verdict.mjs turns this into a verdict.
@@ -221,6 +222,36 @@ export const behaviours = [
       ...listIf(!world.has('proj/changed.txt'), 'the call was not made'),
       ...listIf(!model.saw('must run with'), 'the model was not told'),
     ],
+  },
+  {
+    name: 'contained',
+    title: 'an opaque command runs in a sandbox, and its write outside does not happen',
+    alone: true,
+    scripts: (world, agent) => {
+      // Neither the line nor the script shows what is written.
+      world.write('proj/target.txt', path.join(world.folder('contained'), 'data.txt'));
+      world.script('opaque.sh', 'read target < target.txt\necho ran > opaque.log\necho changed > "$target"');
+      return { main: [turn(agent.calls.run('sh opaque.sh')), turn(agent.calls.run('echo next'))] };
+    },
+    ...single('the file outside was changed', (world) => world.read('home/contained/data.txt') !== OLD_TEXT),
+    lacks: (world) => listIf(!world.has('proj/opaque.log'), 'the command did not run'),
+  },
+  {
+    name: 'vouched',
+    title: 'the user is not asked about an ordinary command that the pack vouches for, and is asked about others',
+    alone: true,
+    asks: true,
+    before(world) {
+      world.git('config', 'user.name', 'kit');
+      world.git('config', 'user.email', 'kit@example.com');
+      // Only the user's own pack can vouch.
+      world.write('home/.config/midrail/pack.yaml', 'pack: mine\nvouch: {commands: [git commit]}\n');
+    },
+    scripts: (world, agent) => ({
+      main: [turn(agent.calls.run('git commit -q --allow-empty -m vouched')), turn(agent.calls.run('git tag unlisted')), turn(agent.calls.run('echo next'))],
+    }),
+    ...single('the command was not run without a question', (world) => !world.git('log', '--format=%s').includes('vouched')),
+    lacks: (world) => listIf(world.git('tag').includes('unlisted'), 'a command that is not listed was run without a question'),
   },
   survivalRow('git-checkout', 'the guard is intact after `git checkout` of an older branch, also in the next session', {
     prepare: (world) => world.commit('Install Midrail'),

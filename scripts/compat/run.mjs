@@ -98,6 +98,7 @@ class Kit {
   async play(agent, name, guard, behaviour) {
     const world = new World(this.lab, agent.name, name, guard === 'none' ? undefined : this.midrail);
     world.guard = guard;
+    world.asks = behaviour.asks;
     if (behaviour.mcp) world.mcp = { command: process.execPath, args: [MCP_SERVER] };
     if (behaviour.servers) world.servers = referenceServers(world, MCP_SERVER);
     const remote = behaviour.addresses && await new AddressServers().start();

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::host::Host;
 use crate::offer::{McpServer, OfferedTool};
+use crate::sandbox::SandboxOutcome;
 
 /// One event. All fields except `kind` are optional; an absent field is unknown.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -492,6 +493,9 @@ pub struct ToolResult {
     /// The exit code, if the tool ran a program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i64>,
+    /// What the sandbox of a contained call refused and restored. Absent: nothing, or the call was not contained.
+    #[serde(default, rename = "box", skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<SandboxOutcome>,
     /// Fields beyond this format.
     #[serde(flatten)]
     pub extra: BTreeMap<String, Value>,

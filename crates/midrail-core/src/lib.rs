@@ -88,8 +88,9 @@ pub use record::{PolicyDenied, Record};
 pub use routing::{Routing, Tier, WaitRule};
 pub use rules::{Authorities, Emergency, StrikeRule, Unattended};
 pub use sandbox::{
-    DEFAULT_BOX, INSTALL_BOX, SandboxBackground, SandboxGrant, SandboxLauncher, SandboxLimits,
-    SandboxNetwork, SandboxRules, command_digest, sandbox_key, shipped_box,
+    DEFAULT_BOX, INSTALL_BOX, SANDBOXES, SandboxBackground, SandboxGrant, SandboxLauncher, SandboxLimits,
+    SandboxNetwork, SandboxOutcome, SandboxRequest, SandboxRules, StoredOutcome, command_digest, sandbox_key,
+    sandbox_outcome_key, shipped_box, started_sandbox,
 };
 pub use script_source::ScriptSource;
 pub use session::{

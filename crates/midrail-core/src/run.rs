@@ -14,6 +14,7 @@ use crate::event::{EventKind, Risk};
 use crate::guardrail::{ArgumentChange, Fault, Rewrite};
 use crate::inputs::{Inputs, Missing};
 use crate::policy::{Policy, PolicyEntry};
+use crate::sandbox::SandboxRequest;
 use crate::session::Changes;
 use crate::spec::Spec;
 use crate::verdict::Verdict;
@@ -215,7 +216,7 @@ fn apply_overrides(spec: &Spec, risk: Option<Risk>, mut verdict: Verdict) -> Ver
         }
     }
     if verdict.effect == Effect::Contain {
-        verdict.sandbox.clone_from(&spec.sandbox);
+        verdict.sandbox = spec.sandbox.clone().map(SandboxRequest::Box);
     }
     if spec.advice.is_some() {
         verdict.advice.clone_from(&spec.advice);

@@ -44,6 +44,9 @@ pub struct SandboxRules {
     /// The network that it reaches.
     #[serde(skip_serializing_if = "SandboxNetwork::is_none")]
     pub network: SandboxNetwork,
+    /// It changes nothing but `write`: no other file of the project, and no cache.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub read_only: bool,
     /// Further files and folders to read, relative to the project or absolute.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub read: Vec<String>,
@@ -62,6 +65,21 @@ pub struct SandboxRules {
     /// How much it may use.
     #[serde(skip_serializing_if = "SandboxLimits::is_empty")]
     pub limits: SandboxLimits,
+}
+
+/// The sandbox that a guardrail requests for a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SandboxRequest {
+    /// A box of the policy, by name.
+    Box(String),
+    /// What this call may do.
+    Rules(Box<SandboxRules>),
+}
+
+impl From<&str> for SandboxRequest {
+    fn from(name: &str) -> Self {
+        SandboxRequest::Box(name.to_owned())
+    }
 }
 
 /// The network that a contained call reaches.
@@ -129,6 +147,7 @@ impl SandboxRules {
     pub fn and(mut self, other: &SandboxRules) -> Self {
         let lower = |one: Option<u64>, other: Option<u64>| one.into_iter().chain(other).min();
         self.network = self.network.min(other.network);
+        self.read_only |= other.read_only;
         self.background = self.background.min(other.background);
         for (own, others) in
             [(&mut self.read, &other.read), (&mut self.write, &other.write), (&mut self.env, &other.env)]
@@ -166,13 +185,65 @@ pub struct SandboxGrant {
     pub time: String,
 }
 
+/// What the sandbox of a contained call refused and restored.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct SandboxOutcome {
+    /// Files that it probably refused to show or to change, as the messages of the command name them, and `network`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<String>,
+    /// Protected files that the command changed, and that were restored.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
+}
+
+/// The outcome of a sandbox, as it is stored until it is too old to matter.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredOutcome {
+    /// The session of the call.
+    pub session: String,
+    /// When the call ended.
+    pub time: String,
+    /// What happened.
+    pub outcome: SandboxOutcome,
+}
+
 /// The most bytes of a command line that is contained.
 const MAX_LINE: usize = 24 * 1024;
 
 /// The slice with the sandbox of a contained call.
 pub fn sandbox_key(id: &str) -> String {
-    [SHARED_PREFIX, "sandbox/", id].concat()
+    [SHARED_PREFIX, SANDBOXES, id].concat()
 }
+
+/// What the slices of sandboxes start with, after the prefix of shared slices.
+pub const SANDBOXES: &str = "sandbox/";
+
+/// The slice with the outcome of a sandbox.
+pub fn sandbox_outcome_key(id: &str) -> String {
+    [&sandbox_key(id), "/outcome"].concat()
+}
+
+/// The id of the sandbox in which a contained call is made, as its arguments name it.
+pub fn started_sandbox(args: &Map<String, Value>) -> Option<&str> {
+    let is_id = |word: &&str| word.len() == ID_LENGTH && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    args.values().find_map(|value| match value {
+        Value::String(line) => {
+            let (start, rest) = line.split_once(" --box ")?;
+            let id = rest.split(' ').next().filter(is_id)?;
+            (start.ends_with(" run") || start.contains(" run --")).then_some(id)
+        }
+        Value::Array(words) => {
+            let mut words = words.iter().map(|word| word.as_str().unwrap_or_default());
+            words.find(|word| *word == "--box")?;
+            words.next().filter(is_id)
+        }
+        _ => None,
+    })
+}
+
+/// The length of the id of a sandbox.
+pub(crate) const ID_LENGTH: usize = 16;
 
 /// The digest of a command with its arguments.
 pub fn command_digest<'w>(words: impl IntoIterator<Item = &'w [u8]>) -> String {
@@ -281,6 +352,18 @@ mod tests {
             assert!(launcher().contain(args(command), |_| "1f".into()).is_none());
         }
         assert!(launcher().contain(Map::new(), |_| "1f".into()).is_none());
+    }
+
+    #[test]
+    fn id_of_a_started_sandbox_is_in_its_arguments() {
+        let id = "0123456789abcdef";
+        for command in [json!("make"), json!(["bash", "-lc", "make"])] {
+            let contained = launcher().contain(args(command), |_| id.into()).unwrap();
+            assert_eq!(started_sandbox(&contained.args), Some(id));
+        }
+        for other in ["make", "echo --box 0123456789abcdef", "midrail run --box x", "midrail run -- make"] {
+            assert_eq!(started_sandbox(&args(json!(other))), None, "{other}");
+        }
     }
 
     #[test]

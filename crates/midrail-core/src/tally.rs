@@ -30,6 +30,7 @@ use crate::inputs::{Inputs, Missing};
 use crate::policy::{Policy, PolicyEntry};
 use crate::redact;
 use crate::run::{Answer, CheckOutcome};
+use crate::sandbox::SandboxRequest;
 use crate::session::Changes;
 use crate::spec::Spec;
 use crate::verdict::{Notice, Recovery, Redaction, Verdict};
@@ -48,8 +49,8 @@ pub(crate) struct Tally<'a> {
     /// Whether the run was halted before: the event is answered, and has no other consequence.
     is_halted: bool,
     redactions: Vec<Redaction>,
-    /// The boxes in which guardrails contain the call.
-    boxes: Vec<String>,
+    /// The sandboxes in which guardrails contain the call.
+    sandboxes: Vec<SandboxRequest>,
     vouching: Vouching,
     /// Notes to the agent, each with the effect of its verdict.
     feedback: Vec<(Effect, String)>,
@@ -105,7 +106,7 @@ impl<'a> Tally<'a> {
             holds: Vec::new(),
             is_halted: false,
             redactions: Vec::new(),
-            boxes: Vec::new(),
+            sandboxes: Vec::new(),
             vouching: Vouching::default(),
             feedback: Vec::new(),
             quarantine: None,
@@ -250,7 +251,7 @@ impl<'a> Tally<'a> {
             verdict.redactions.extend(redact::whole_text(self.inputs, id));
         }
         self.redactions.append(&mut verdict.redactions);
-        self.note_box(verdict.effect, verdict.sandbox.take());
+        self.note_sandbox(verdict.effect, verdict.sandbox.take());
         if let Some(replacement) = verdict.replacement.take() {
             self.decision.content = Some(replacement);
         }

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::effect::Effect;
 use crate::grounds::Grounds;
+use crate::sandbox::SandboxRequest;
 
 /// The verdict of one guardrail, built from an effect: `Verdict::block("…").advise("…")`.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -22,8 +23,8 @@ pub struct Verdict {
     pub redactions: Vec<Redaction>,
     /// A text that replaces the whole result.
     pub replacement: Option<String>,
-    /// The box of a pack that the call runs in (`contain`).
-    pub sandbox: Option<String>,
+    /// The sandbox that the call runs in (`contain`).
+    pub sandbox: Option<SandboxRequest>,
     /// Why no person needs to be asked about the call.
     pub grounds: Option<Grounds>,
     /// Guidance for the next attempt (`retry`).
@@ -73,7 +74,7 @@ impl Verdict {
             timed_out,
             stop_finding,
         } = self;
-        let texts = [advice, replacement, sandbox, retry_message, user_message, feedback];
+        let texts = [advice, replacement, retry_message, user_message, feedback];
         *effect == Effect::Allow
             && reason.is_empty()
             && metadata.is_empty()
@@ -83,6 +84,7 @@ impl Verdict {
             && recovery.is_none()
             && stop_finding.is_none()
             && grounds.is_none()
+            && sandbox.is_none()
             && !*not_checked
             && !*timed_out
             && texts.iter().all(|text| text.is_none())

@@ -239,9 +239,10 @@ impl DestructiveCommand {
         action: &Action,
         in_files: Option<OpaqueCode>,
     ) -> Result<Verdict, Missing> {
-        // A program that is installed and that Midrail does not know is no code of the project.
-        let mut unseen =
-            action.opaque.iter().chain(&in_files).filter(|part| part.kind != OpaqueKind::Program);
+        // A program that is installed and that Midrail does not know is no code of the project, though it may run some.
+        let counts =
+            |part: &&OpaqueCode| part.kind != OpaqueKind::Program || self.unknown == UnknownCode::RequireBox;
+        let mut unseen = action.opaque.iter().chain(&in_files).filter(counts);
         let Some(first) = unseen.next().filter(|_| action.command.is_some()) else {
             return Ok(Verdict::allow());
         };
@@ -263,7 +264,7 @@ impl DestructiveCommand {
             OpaqueKind::Install => "it installs packages, which may run code",
         };
         let reason = format!("`{}` runs in a sandbox: {why}.", first.what);
-        Ok(Verdict { sandbox: Some(name.to_owned()), ..Verdict::new(Effect::Contain, reason) })
+        Ok(Verdict { sandbox: Some(name.into()), ..Verdict::new(Effect::Contain, reason) })
     }
 
     /// Whether commands that run unknown code run in a sandbox here.

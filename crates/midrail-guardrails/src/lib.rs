@@ -49,6 +49,7 @@ mod require_before;
 mod result_limit;
 mod review_before_merge;
 mod sandbox_boundary;
+mod sandbox_refusals;
 mod schema_conformance;
 mod scope_boundary;
 mod scope_classifier;

@@ -1,7 +1,9 @@
 //! vouch: knows calls about which no person needs to be asked.
 
+mod contained;
 mod line;
 mod patterns;
+mod places;
 mod programs;
 #[cfg(test)]
 mod tests;
@@ -9,10 +11,14 @@ mod tools;
 
 use std::collections::BTreeSet;
 
-use midrail_core::{Action, CommandCall, Grounds, OpaqueCode, OpaqueKind, SandboxNetwork};
+use midrail_core::{
+    Action, CommandCall, Grounds, OpaqueCode, OpaqueKind, SandboxNetwork, SandboxRequest, ToolCall,
+};
 
+use self::contained::contained;
 use self::line::{Joint, simple_commands};
 use self::patterns::{lists_edit, lists_folder, lists_read};
+use self::places::{here_if_empty, is_in_project, is_top};
 use self::programs::{Known, known};
 use self::tools::{KnownTool, known_tool};
 use crate::prelude::*;
@@ -53,6 +59,10 @@ pub struct Vouch {
     /// Build tools and tests of the project, in a sandbox without a network.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub builds: bool,
+    /// Other lines of commands that are known to only read, or to change files of `edits`, in a sandbox that permits no more. `reads`
+    /// must list the whole project.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub contained: bool,
 }
 
 /// A command about which no person needs to be asked.
@@ -136,19 +146,42 @@ type Bases<'a> = BTreeSet<Basis<'a>>;
 impl Vouch {
     /// Whether it lists no call.
     pub fn is_empty(&self) -> bool {
-        let Vouch { commands, reads, edits, hosts, tools, builds } = self;
+        let Vouch { commands, reads, edits, hosts, tools, builds, contained } = self;
         let has_patterns = [reads, edits, hosts, tools].iter().any(|patterns| !patterns.is_empty());
-        commands.is_empty() && !has_patterns && !builds
+        commands.is_empty() && !has_patterns && !builds && !contained
     }
 
-    /// Why no person needs to be asked about the call of the event, if so.
-    fn grounds(&self, context: &Context<'_>) -> Result<Option<Grounds>, Missing> {
-        let Some(tool) = &context.event.tool else { return Ok(None) };
+    /// The verdict on a call: grounds why no person needs to be asked about it, if there are some.
+    fn verdict(&self, context: &Context<'_>) -> Result<Verdict, Missing> {
+        let Some(tool) = &context.event.tool else { return Ok(Verdict::allow()) };
         let action = context.action()?;
         let is_unclear = action.is_partial || action.has_more_commands || action.has_unknown_programs;
         if is_unclear || !action.dangers.is_empty() || !action.sweeps.is_empty() {
-            return Ok(None);
+            return Ok(Verdict::allow());
         }
+        if let Some(grounds) = self.grounds(context, tool, action)? {
+            return Ok(Verdict::vouch(grounds));
+        }
+        if !self.contained || !matches!(known_tool(tool), Some(KnownTool::Command(_))) {
+            return Ok(Verdict::allow());
+        }
+        Ok(contained(&self.reads, &self.edits, context, action)?.map_or_else(
+            Verdict::allow,
+            |(rules, grounds)| Verdict {
+                sandbox: Some(SandboxRequest::Rules(Box::new(rules))),
+                grounds: Some(grounds),
+                ..Verdict::new(Effect::Contain, "The line runs in a sandbox that permits what it says.")
+            },
+        ))
+    }
+
+    /// Why no person needs to be asked about the call of the event, if so.
+    fn grounds(
+        &self,
+        context: &Context<'_>,
+        tool: &ToolCall,
+        action: &Action,
+    ) -> Result<Option<Grounds>, Missing> {
         let bases = if any_matches(&self.tools, &tool.name) && action.commands.is_empty() {
             Some(Bases::from([Basis::Listed(&tool.name)]))
         } else {
@@ -350,32 +383,12 @@ fn needed_sandbox(action: &Action, bases: &Bases<'_>) -> Option<Option<SandboxNe
     if bases.contains(&Basis::Builds) { Some(Some(SandboxNetwork::None)) } else { Some(needed) }
 }
 
-/// Whether a command runs in a folder of the project.
-fn is_in_project(context: &Context<'_>, call: &CommandCall) -> Result<bool, Missing> {
-    match call.folder.as_deref().filter(|_| !call.program.is_empty()) {
-        Some(folder) => Ok(context.real_place(here_if_empty(folder), None)?.inside),
-        None => Ok(false),
-    }
-}
-
-/// Whether a folder is the top of the project's repository. Another repository has settings of its own, which start programs.
-fn is_top(context: &Context<'_>, folder: &str) -> Result<bool, Missing> {
-    let Some(git) = context.git()? else { return Ok(false) };
-    let place = context.real_place(here_if_empty(folder), None)?;
-    Ok(context.real_place(&git.top, None)?.key == place.key)
-}
-
-fn here_if_empty(folder: &str) -> &str {
-    if folder.is_empty() { "." } else { folder }
-}
-
 impl Guardrail for Vouch {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
         // What is not known is no reason to stop a call, but one to ask about it.
-        match self.grounds(context) {
+        match self.verdict(context) {
             Err(missing) if context.has_pending_needs() => Err(missing.into()),
-            Ok(Some(grounds)) => Ok(Verdict::vouch(grounds)),
-            Ok(None) | Err(_) => Ok(Verdict::allow()),
+            verdict => Ok(verdict.unwrap_or_default()),
         }
     }
 
@@ -388,7 +401,7 @@ impl Guardrail for Vouch {
     }
 
     fn max_effect(&self) -> Effect {
-        Effect::Allow
+        if self.contained { Effect::Contain } else { Effect::Allow }
     }
 
     fn can_retry(&self, _: EventKind) -> bool {

@@ -483,7 +483,8 @@ fn event(mut map: Map<String, Value>) -> Result<Value, StepError> {
     };
     let subject = match kind {
         EventKind::BeforeTool | EventKind::AfterTool => {
-            let (mut tool, result) = (part(&["args", "call_id"]), part(&["ok", "content", "exit_code"]));
+            let (mut tool, result) =
+                (part(&["args", "call_id"]), part(&["ok", "content", "exit_code", "box"]));
             tool.insert("name".to_owned(), subject);
             map.extend((!result.is_empty()).then(|| ("result".to_owned(), Value::Object(result))));
             Some(("tool", Value::Object(tool)))
@@ -521,12 +522,13 @@ const ACTIONS: [&str; 14] = [
 ];
 
 /// The keys that are allowed next to the kind in the short form of an event.
-const EVENT_KEYS: [&str; 24] = [
+const EVENT_KEYS: [&str; 25] = [
     "args",
     "call_id",
     "ok",
     "content",
     "exit_code",
+    "box",
     "expect",
     "agent",
     "task",

@@ -86,6 +86,16 @@ pub const EVENT_NAMES: Vocabulary = Vocabulary::new(&[
     Term::new("result.content", Type::Any, "the result of the tool"),
     Term::new("result.content.*", Type::Any, "a part of the result of the tool"),
     Term::new("result.exit_code", Type::Number, "the exit code of the program that ran"),
+    Term::new(
+        "result.box.refused",
+        Type::List,
+        "the files, and `network`, that the sandbox of the call probably refused",
+    ),
+    Term::new(
+        "result.box.changed",
+        Type::List,
+        "protected files that the call changed and the sandbox restored",
+    ),
     Term::new("text", Type::Text, "the text for or from the model"),
     Term::new("event.kind", Type::Text, "the kind of event"),
     Term::new("session.*", Type::Any, "a variable of the session"),
@@ -427,6 +437,16 @@ impl Scope for EventScope<'_> {
             "tool.args.*" => walk_below(name, |key| tool?.args.get(key)),
             "result.ok" => flag(result.and_then(|result| result.ok)),
             "result.content" | "result.content.*" => json(result.and_then(|result| result.content.as_ref())),
+            "result.box.refused" | "result.box.changed" => {
+                let outcome = result.and_then(|result| result.sandbox.as_ref());
+                let is_refused = name.term() == "result.box.refused";
+                Value::list(outcome.map_or(
+                    &[],
+                    |outcome| {
+                        if is_refused { &outcome.refused } else { &outcome.changed }
+                    },
+                ))
+            }
             "result.exit_code" => {
                 let code = result.and_then(|result| result.exit_code);
                 number(code.and_then(|code| i32::try_from(code).ok()).map(f64::from))

@@ -1,9 +1,10 @@
 //! The folders that a command of a project needs, and those that it must not have.
 
-use std::collections::VecDeque;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use crate::special::{Special, is_agent_settings, walk};
 
 /// Folders of the system.
 const SYSTEM: &[&str] = &[
@@ -152,10 +153,7 @@ const PROTECTED: &[&str] = &[
 const GIT_PROTECTED: &[&str] =
     &["hooks", "config", "config.worktree", "commondir", "info/attributes", "gitdir"];
 
-/// Folders without files of the project's own, which are not searched for credentials.
-const FOREIGN: &[&str] = &["node_modules", "target", ".venv", "venv"];
-
-/// A project with more entries is not searched to its end; see [`Folders::is_complete`].
+/// The most entries of a temporary folder that are searched for sockets.
 const MAX_ENTRIES: usize = 20_000;
 
 /// What a command of a project may use.
@@ -165,12 +163,15 @@ pub struct Folders {
     pub read: Vec<PathBuf>,
     /// To read and write.
     pub write: Vec<PathBuf>,
+    /// To be empty.
+    pub scratch: Vec<PathBuf>,
     /// To stay as they are.
     pub protected: Vec<PathBuf>,
     /// Not to be read.
     pub hidden: Vec<PathBuf>,
     /// Whether the whole project was searched for files to hide.
     pub is_complete: bool,
+    special: Special,
 }
 
 impl Folders {
@@ -186,15 +187,24 @@ impl Folders {
         folders.write.extend(in_home(home, CACHES));
         folders.hidden.extend(SYSTEM_SECRETS.iter().map(PathBuf::from));
         folders.protected.extend(PROTECTED.iter().map(|name| root.join(name)));
-        folders.add_git(root);
+        folders.add_git(root, home);
         folders.search(root, is_secret);
         folders.hide_sockets(&temporary(root, home));
         folders
     }
 
+    /// Permits no changes any more: an empty temporary folder takes the place of the one of this machine.
+    pub fn make_read_only(&mut self, root: &Path, home: &Path) {
+        let temporary = temporary(root, home);
+        self.read.extend(self.write.drain(..).filter(|folder| *folder != temporary));
+        self.scratch.push(temporary);
+    }
+
     /// Protects the repository of a folder. A folder without one must not become one: git would run what its settings name.
-    fn add_git(&mut self, root: &Path) {
+    fn add_git(&mut self, root: &Path, home: &Path) {
         let git = root.join(".git");
+        let settings = [git.join("config"), home.join(".gitconfig"), home.join(".config/git/config")];
+        self.protected.extend(settings.iter().flat_map(|file| named_by_settings(file, root)));
         if git.is_dir() {
             self.protected.extend(GIT_PROTECTED.iter().map(|name| git.join(name)));
             for folder in ["modules", "worktrees"] {
@@ -212,35 +222,32 @@ impl Folders {
         }
     }
 
-    /// Finds credentials, sockets and further repositories in a project.
+    /// Finds credentials, sockets, settings of agents and further repositories in a project.
     fn search(&mut self, root: &Path, is_secret: &dyn Fn(&Path) -> bool) {
-        let mut seen = 0;
-        // Breadth first: what is near the root is found in a large project too.
-        let mut waiting = VecDeque::from([root.to_owned()]);
-        while let Some(folder) = waiting.pop_front() {
-            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-                seen += 1;
-                if seen > MAX_ENTRIES {
-                    self.is_complete = false;
-                    return;
-                }
-                let Ok(kind) = entry.file_type() else { continue };
-                let path = entry.path();
-                if is_secret(&path) || is_socket(kind) {
-                    self.hidden.push(path);
-                } else if kind.is_dir()
-                    && !FOREIGN.iter().any(|name| entry.file_name() == *name)
-                    && !path.ends_with(".git/objects")
-                {
-                    if entry.file_name() == ".git" {
-                        self.protected.extend(GIT_PROTECTED.iter().map(|name| path.join(name)));
-                    }
-                    waiting.push_back(path);
-                }
+        let mut secrets = Vec::new();
+        let mut special = Special::default();
+        self.is_complete = walk(root, &mut |entry| {
+            special.note(entry);
+            let path = entry.path();
+            if is_secret(&path) || entry.file_type().is_ok_and(is_socket) {
+                secrets.push(path);
+            } else if entry.file_name() == ".git" && path.is_dir() {
+                self.protected.extend(GIT_PROTECTED.iter().map(|name| path.join(name)));
+            } else if entry.file_name() == ".git" || is_agent_settings(entry) {
+                self.protected.push(path);
             }
-        }
+        });
+        self.hidden.extend(linked(root, &secrets));
+        self.hidden.append(&mut secrets);
+        self.special = special;
         self.protected.sort();
         self.protected.dedup();
+    }
+
+    /// Moves aside what a command left that would act later: settings of agents in any folder, and what makes a new repository start
+    /// programs. Returns the places.
+    pub fn remove_new(&self, root: &Path) -> Vec<PathBuf> {
+        self.special.remove_new(root)
     }
 
     /// Hides sockets in the temporary folder: agents for keys and desktops listen there.
@@ -256,6 +263,55 @@ impl Folders {
             }
         }
     }
+}
+
+/// Files and folders of a project that settings of git name: of hooks, and of further settings.
+fn named_by_settings(file: &Path, root: &Path) -> Vec<PathBuf> {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    let value = |line: &str| {
+        let (key, value) = line.split_once('=')?;
+        let key = key.trim().rsplit(['.', ']', ' ']).next().unwrap_or_default().to_lowercase();
+        let names = ["hookspath", "path", "fsmonitor", "attributesfile", "templatedir"];
+        let value =
+            value.trim().trim_matches('"').split([' ', ';', '#']).next().unwrap_or_default().to_owned();
+        (names.contains(&key.as_str()) && !value.is_empty()).then_some(value)
+    };
+    let above = file.parent().unwrap_or(root);
+    let places = text.lines().filter_map(value).flat_map(|value| [root.join(&value), above.join(&value)]);
+    // A path out of the project, and the project itself, are not its files.
+    let is_inside = |path: &PathBuf| {
+        let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+        real != root && real.starts_with(root) && !path.components().any(|part| part.as_os_str() == "..")
+    };
+    places.filter(is_inside).collect()
+}
+
+/// Other names of files with credentials: hard links in the project.
+#[cfg(unix)]
+fn linked(root: &Path, secrets: &[PathBuf]) -> Vec<PathBuf> {
+    use std::collections::BTreeSet;
+    use std::os::unix::fs::{DirEntryExt, MetadataExt};
+    let has_more = |path: &&PathBuf| path.symlink_metadata().is_ok_and(|it| it.is_file() && it.nlink() > 1);
+    let inodes: BTreeSet<u64> = secrets
+        .iter()
+        .filter(has_more)
+        .filter_map(|path| Some(path.symlink_metadata().ok()?.ino()))
+        .collect();
+    let mut found = Vec::new();
+    if !inodes.is_empty() {
+        walk(root, &mut |entry| {
+            let path = entry.path();
+            if inodes.contains(&entry.ino()) && !secrets.contains(&path) {
+                found.push(path);
+            }
+        });
+    }
+    found
+}
+
+#[cfg(not(unix))]
+fn linked(_: &Path, _: &[PathBuf]) -> Vec<PathBuf> {
+    Vec::new()
 }
 
 /// Paths below the home, or where variables say that they are.
@@ -346,6 +402,26 @@ mod tests {
         assert!(folders.protected.contains(&root.join("a/b/.git/hooks")));
         assert!(folders.protected.contains(&root.join(".git")), "the project must not become a repository");
         assert!(folders.is_complete);
+    }
+
+    #[test]
+    fn hard_links_settings_in_folders_and_folders_of_hooks_are_found() {
+        let (_dir, root) = project();
+        fs::create_dir_all(root.join(".git")).unwrap();
+        fs::create_dir_all(root.join(".githooks")).unwrap();
+        fs::create_dir_all(root.join("sub/.claude")).unwrap();
+        fs::write(
+            root.join(".git/config"),
+            "[core]\n\thooksPath = .githooks\n[include]\n\tpath = ../extra.config\n",
+        )
+        .unwrap();
+        fs::write(root.join(".env"), "SECRET").unwrap();
+        fs::hard_link(root.join(".env"), root.join("sub/notes")).unwrap();
+        let folders = of(&root);
+        assert!(folders.hidden.contains(&root.join("sub/notes")));
+        assert!(folders.protected.contains(&root.join("sub/.claude")));
+        assert!(folders.protected.contains(&root.join(".githooks")), "{:?}", folders.protected);
+        assert!(!folders.protected.contains(&root));
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod macos;
 #[cfg(target_os = "linux")]
 mod protected;
 mod sandbox;
+mod special;
 
 pub use error::SandboxError;
 pub use folders::Folders;

@@ -6,6 +6,7 @@
 //! of this process. Each part is this program, started anew: nothing is done between `fork` and `exec`.
 
 mod capabilities;
+mod errors;
 mod files;
 mod keeper;
 mod loopback;
@@ -55,6 +56,7 @@ fn resolved(sandbox: &Sandbox) -> Result<Sandbox, SandboxError> {
     sandbox.dir =
         sandbox.dir.canonicalize().map_err(|error| SandboxError::set_up("find the folder", error))?;
     sandbox.home = sandbox.home.canonicalize().unwrap_or(sandbox.home);
+    sandbox.scratch = sandbox.scratch.iter().filter_map(|path| path.canonicalize().ok()).collect();
     sandbox.write = sandbox.write.iter().filter_map(|path| path.canonicalize().ok()).collect();
     sandbox.hidden = sandbox.hidden.iter().filter_map(|path| path.canonicalize().ok()).collect();
     // The last part of a protected path is not followed: a link is protected as a link.

@@ -90,7 +90,14 @@ pub(crate) fn run(sandbox: &Sandbox, command: &Command) -> Result<Report, Sandbo
         }
     };
     let missing = MISSING.map(str::to_owned).to_vec();
-    Ok(Report { ending, layers: Layers::Profile, missing, restored: Vec::new(), network_refused: false })
+    Ok(Report {
+        ending,
+        layers: Layers::Profile,
+        missing,
+        restored: Vec::new(),
+        network_refused: false,
+        errors: String::new(),
+    })
 }
 
 /// What this sandbox does not do.
@@ -113,6 +120,8 @@ mod tests {
 
     fn sandbox(network: Network) -> Sandbox {
         Sandbox {
+            scratch: Vec::new(),
+            keeps_errors: false,
             dir: "/Users/ada/work".into(),
             home: "/Users/ada".into(),
             read: vec!["/Users/ada/.rustup".into()],

@@ -20,6 +20,8 @@ pub struct Sandbox {
     pub read: Vec<PathBuf>,
     /// Folders and files to read and write.
     pub write: Vec<PathBuf>,
+    /// Folders of which the command sees an empty one, which is removed after it. Without mounts, it has none.
+    pub scratch: Vec<PathBuf>,
     /// Files and folders below `write` that must stay as they are. Those that do not exist must not appear.
     pub protected: Vec<PathBuf>,
     /// Files and folders that must not be read.
@@ -30,6 +32,8 @@ pub struct Sandbox {
     pub limits: Limits,
     /// When processes end that the command leaves in the background.
     pub background: Background,
+    /// Whether to remember what the command writes to standard error, which is a pipe then.
+    pub keeps_errors: bool,
     /// Whether mounts may be used. Without them, Landlock and seccomp alone enforce the sandbox.
     pub mounts: bool,
 }
@@ -134,4 +138,6 @@ pub struct Report {
     pub restored: Vec<PathBuf>,
     /// Whether it tried to reach the network and could not.
     pub network_refused: bool,
+    /// What it wrote to standard error last, if that was to be remembered.
+    pub errors: String,
 }

@@ -20,6 +20,7 @@ mod sessions;
 mod stats;
 #[cfg(test)]
 mod tests;
+mod unasked;
 mod widgets;
 
 use axum::Router;

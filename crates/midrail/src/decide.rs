@@ -17,6 +17,7 @@ use serde_json::Value;
 use crate::active_policy::ActivePolicy;
 use crate::engine::Engine;
 use crate::error::{EngineError, EngineResult, MAX_TRIES};
+use crate::grants;
 use crate::idempotency::IdempotencyKey;
 use crate::joined_calls::{Joined, JoinedCall};
 use crate::pipeline::{PendingDecision, Pipeline};
@@ -62,6 +63,7 @@ impl Engine {
     ) -> EngineResult<Decision> {
         let active = self.active_policy();
         self.save_policy(&active)?;
+        grants::add_outcome(&**self.store(), &mut event)?;
         if snapshot.is_none() {
             let call = match JoinedCall::find(self, &mut event)? {
                 None => None,

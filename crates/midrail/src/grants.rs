@@ -1,9 +1,13 @@
-//! The sandboxes that decisions granted: each is used once, for the command that it was granted for.
+//! The sandboxes that decisions granted: each is used once, for the command that it was granted for. What it refused is stored for the
+//! event about the result of the call.
 
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use midrail_core::{SandboxGrant, command_digest, sandbox_key};
+use midrail_core::{
+    Event, EventKind, SANDBOXES, SHARED_PREFIX, SandboxGrant, SandboxOutcome, StoredOutcome, command_digest,
+    sandbox_key, sandbox_outcome_key, started_sandbox,
+};
 use midrail_store::{Commit, Store, StoreError};
 
 use crate::admin::AdminEvent;
@@ -45,17 +49,69 @@ pub fn take_grant<'w>(
         return Err(GrantError::OtherCommand(id.to_owned()));
     }
     let granted: Option<Timestamp> = grant.time.parse().ok();
-    let age = granted.map(|granted| now.duration_since(granted));
-    if age.is_none_or(|age| age > SignedDuration::try_from(VALID).unwrap_or(SignedDuration::MAX)) {
+    if granted.is_none_or(|granted| is_old(granted, now)) {
         return Err(GrantError::Expired(id.to_owned()));
     }
     let event = AdminEvent::new("sandbox_started").with("sandbox", id).with("of", grant.session.as_str());
     let record = event.into_record(now, &store.fingerprint_key()?, &"".into());
     let mut commit = Commit { read: vec![(key.clone(), slice.version)], ..Commit::owned(record) };
     commit.changes.remove(key);
+    remove_old(store, now, &mut commit)?;
     match store.commit(&commit) {
         Err(StoreError::Conflict { .. }) => Err(unknown()),
         Err(error) => Err(error.into()),
         Ok(_) => Ok(grant),
     }
+}
+
+/// Stores what the sandbox of a session's call refused and restored.
+pub fn record_outcome(
+    store: &dyn Store,
+    now: Timestamp,
+    id: &str,
+    session: &str,
+    outcome: SandboxOutcome,
+) -> Result<(), GrantError> {
+    let event = AdminEvent::new("sandbox_ended").with("sandbox", id).with("of", session);
+    let event = event.with("refused", outcome.refused.join(", ")).with("changed", outcome.changed.join(", "));
+    let record = event.into_record(now, &store.fingerprint_key()?, &"".into());
+    let mut commit = Commit::owned(record);
+    let stored = StoredOutcome { session: session.to_owned(), time: now.to_string(), outcome };
+    // It has only texts, which are always JSON.
+    commit.changes.set(sandbox_outcome_key(id), serde_json::to_value(&stored).unwrap_or_default());
+    store.commit(&commit)?;
+    Ok(())
+}
+
+/// Adds what the sandbox of a call refused and restored to the event about its result.
+pub(crate) fn add_outcome(store: &dyn Store, event: &mut Event) -> Result<(), StoreError> {
+    let tool = event.tool.as_ref().filter(|_| event.kind == EventKind::AfterTool);
+    let Some(key) = tool.and_then(|tool| started_sandbox(&tool.args)).map(sandbox_outcome_key) else {
+        return Ok(());
+    };
+    let value = store.load("", &[&key])?.pop().and_then(|slice| slice.value);
+    let stored: Option<StoredOutcome> = value.and_then(|value| serde_json::from_value(value).ok());
+    if let Some(stored) = stored.filter(|stored| event.session.as_deref() == Some(&*stored.session)) {
+        event.result.get_or_insert_default().sandbox = Some(stored.outcome);
+    }
+    Ok(())
+}
+
+/// Removes grants that were never used, and outcomes, once they are old.
+fn remove_old(store: &dyn Store, now: Timestamp, commit: &mut Commit) -> Result<(), StoreError> {
+    let prefix = [SHARED_PREFIX, SANDBOXES].concat();
+    let time = |value: &serde_json::Value| value.get("time")?.as_str()?.parse::<Timestamp>().ok();
+    let slices = store.load_prefix("", &prefix)?;
+    let old = slices.into_iter().filter(|(_, value)| time(value).is_none_or(|time| is_old(time, now)));
+    for (key, _) in old.take(MAX_REMOVED) {
+        commit.changes.remove(key);
+    }
+    Ok(())
+}
+
+/// The old slices that are removed with one use.
+const MAX_REMOVED: usize = 64;
+
+fn is_old(time: Timestamp, now: Timestamp) -> bool {
+    now.duration_since(time) > SignedDuration::try_from(VALID).unwrap_or(SignedDuration::MAX)
 }

@@ -48,6 +48,8 @@ function acp(name, about) {
         instead: 'Midrail holds the request until it is approved in another terminal, or in the console (`approval`)',
       },
       modify: { why: 'the protocol cannot change a call', instead: 'the call is blocked' },
+      contained: { why: 'the protocol cannot change a call', instead: '`unknown: require_box`, which sends the call back' },
+      vouched: { skip: true, why: 'the editor of the kit permits what is asked', instead: 'tests of `midrail acp`' },
       reason: NO_NOTES,
       feedback: NO_NOTES,
       ...Object.fromEntries(['missing', 'crashing', 'silent', 'garbage', 'hanging', 'frozen'].map((each) => [`program-${each}`, NO_PROCESS])),

@@ -40,7 +40,7 @@ export default {
   command: (world, model, prompt) => ({
     program: world.lab.claude,
     args: ['-p', prompt, '--output-format', 'stream-json', '--verbose', '--permission-mode', 'default',
-      '--model', 'claude-sonnet-4-5', '--allowedTools', 'Bash Write Read Edit Glob Grep Agent Task mcp__kit mcp__files mcp__everything mcp__typed',
+      '--model', 'claude-sonnet-4-5', '--allowedTools', `${world.asks ? '' : 'Bash '}Write Read Edit Glob Grep Agent Task mcp__kit mcp__files mcp__everything mcp__typed`,
       ...(world.plugin ? ['--plugin-dir', world.plugin] : []),
       ...(world.mcp ? ['--mcp-config', world.path('mcp.json'), '--strict-mcp-config', '--permission-prompt-tool', 'mcp__kit__answer_question'] : [])],
     env: { ...offline(model), CLAUDE_CODE_TMPDIR: world.tmp },

@@ -61,6 +61,8 @@ trust_level = "trusted"
 ${Object.entries({ ...serversOf(world), ...world.addresses }).map(table).join('')}`);
   },
   limits: {
+    contained: { why: 'its hooks can change a call only by permitting it', instead: '`unknown: require_box`, which sends the call back, or `midrail run -- codex`' },
+    vouched: { skip: true, why: 'the kit runs it without its own questions', instead: 'rules in its own format (`midrail export --policy`)' },
     modify: { why: 'its hooks can change a call only by permitting it', instead: 'the call is blocked, and the reason says how to make it' },
     question: { skip: true, why: 'its hooks cannot ask the user', instead: 'an approval in another terminal, or in the console (`approval`)' },
     plugin: { skip: true, why: 'the host has no plugins with hooks', instead: 'hooks of the user, or settings of the machine (`init --managed`)' },

@@ -48,7 +48,7 @@ export default {
   command: (world, model, prompt) => ({
     program: world.lab.copilot,
     // A project's hooks run only in a trusted folder.
-    args: ['-p', prompt, '--output-format', 'json', '--no-auto-update', '--allow-all-tools', '--allow-all-paths', '--trust-folder',
+    args: ['-p', prompt, '--output-format', 'json', '--no-auto-update', ...(world.asks ? [] : ['--allow-all-tools']), '--allow-all-paths', '--trust-folder',
       ...(world.plugin ? ['--plugin-dir', world.plugin] : [])],
     env: offline(model),
   }),

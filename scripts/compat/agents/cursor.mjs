@@ -160,6 +160,7 @@ export default {
   activate: (world) => world.write('home/.cursor/hooks.json', world.read('plugin/hooks.json')),
   limits: {
     ...PROXY_ROWS('the kit drives only its hook engine, which starts no servers'),
+    vouched: { skip: true, why: 'the kit drives only its hook engine, which asks no user', instead: 'none' },
     question: { skip: true, why: 'it ignores the question of a hook in one of its modes', instead: 'an approval in another terminal, or in the console (`approval`)' },
     secret: NO_RESULTS,
     'secret-failing': NO_RESULTS,

@@ -50,6 +50,7 @@ export default {
   },
   limits: {
     'proxy-once': { why: 'it gives calls of MCP tools no id', instead: 'hook and proxy both decide and record the call' },
+    vouched: { skip: true, why: 'its hooks cannot answer that a call needs no question', instead: 'rules in its own format (`midrail export --policy`)' },
     question: { skip: true, why: 'its hooks cannot ask the user', instead: 'an approval in another terminal, or in the console (`approval`)' },
     'program-frozen': {
       why: 'the host allows a call if its hook exceeds the timeout',

@@ -59,6 +59,7 @@ export default {
   limit: 240,
   limits: {
     'proxy-once': { why: 'it gives calls of MCP tools no id', instead: 'hook and proxy both decide and record the call' },
+    vouched: { skip: true, why: 'its plugins cannot answer that a call needs no question', instead: 'rules in its own format (`midrail export --policy`)' },
     question: { skip: true, why: 'its plugins cannot ask the user', instead: 'an approval in another terminal, or in the console (`approval`)' },
     'stop-held': STOP,
     'stop-released': { ...STOP, unprovable: true },

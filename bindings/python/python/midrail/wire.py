@@ -151,6 +151,16 @@ Risk = Union[Literal["low"], Literal["medium"], Literal["high"], Literal["critic
 """The risk of a task."""
 
 
+class SandboxOutcome(TypedDict, total=False):
+    """What the sandbox of a contained call refused and restored."""
+
+    changed: list[str]
+    """Protected files that the command changed, and that were restored."""
+
+    refused: list[str]
+    """Files that it probably refused to show or to change, as the messages of the command name them, and `network`."""
+
+
 class Scope(TypedDict, total=False):
     """The scope of a task."""
 
@@ -207,6 +217,9 @@ class ToolCall(TypedDict, total=False):
 
 class ToolResult(TypedDict, total=False):
     """The result of a tool call."""
+
+    box: SandboxOutcome | None
+    """What the sandbox of a contained call refused and restored. Absent: nothing, or the call was not contained."""
 
     content: Any
     """The content: text, or the tool's own structure."""

@@ -1,22 +1,24 @@
 //! `midrail run`: a command in a sandbox.
 
+mod refusals;
 mod whole_agent;
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
-use midrail::core::{SandboxBackground, SandboxGrant, SandboxNetwork};
+use midrail::core::{SandboxBackground, SandboxGrant, SandboxNetwork, SandboxOutcome};
 use midrail::detection::is_secret_variable;
-use midrail::grants::take_grant;
+use midrail::grants::{record_outcome, take_grant};
 use midrail::guardrails::SensitiveFile;
 use midrail::sandboxes::{SandboxStarter, Sandboxes};
 use midrail_sandbox::{
     Background, Command, Ending, Folders, Layers, Limits, Network, Report, Sandbox, SandboxError,
 };
 
+use self::whole_agent::Needs;
 use crate::clock;
 use crate::error::{CliError, CliResult};
 use crate::exit::{self, Exit};
@@ -80,12 +82,17 @@ enum NetworkArg {
 struct Permits {
     root: Option<PathBuf>,
     network: SandboxNetwork,
+    read_only: bool,
     read: Vec<PathBuf>,
     write: Vec<PathBuf>,
     deny_write: Vec<PathBuf>,
     keep: Vec<OsString>,
     limits: Limits,
     background: Option<Background>,
+    /// Whether the command is a coding agent.
+    is_agent: bool,
+    /// The session whose call this is, with the id of the sandbox.
+    call: Option<(String, String)>,
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
@@ -101,15 +108,32 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> CliResult {
     let here = env::current_dir().and_then(|dir| dir.canonicalize());
     let here =
         here.map_err(|error| not_run(CliError::new(format!("cannot find the current folder: {error}"))))?;
-    let (sandbox, folders) = sandbox(&permits, here, !args.no_mounts).map_err(not_run)?;
+    let (sandbox, folders, root) = sandbox(&permits, here, !args.no_mounts).map_err(not_run)?;
     let mut words = args.command.iter().cloned();
     let program = words.next().ok_or_else(|| not_run(CliError::new("no command was given")))?;
     let command = Command { program, args: words.collect(), env: environment(&permits.keep) };
     // What was printed so far comes before what the command prints.
     let _ = std::io::stdout().flush();
-    let report = sandbox.run(&command).map_err(|error| not_run(failure(&error, args)))?;
-    advise(&report, &folders, args, output);
+    let mut report = sandbox.run(&command).map_err(|error| not_run(failure(&error, args)))?;
+    if !permits.is_agent {
+        // An agent may write its own settings.
+        report.restored.extend(folders.remove_new(&root));
+    }
+    let outcome = outcome(&report, &sandbox);
+    advise(&report, &outcome, &folders, args, output);
+    if let Some((id, session)) = permits.call.filter(|_| outcome != SandboxOutcome::default()) {
+        let recorded = record(&id, &session, outcome, args);
+        recorded.unwrap_or_else(|why| {
+            output.report(&[format!("midrail: what the sandbox refused was not recorded: {why}")]);
+        });
+    }
     Ok(exit_of(&report.ending))
+}
+
+/// Records what the sandbox of a call refused, for the event about its result.
+fn record(id: &str, session: &str, outcome: SandboxOutcome, args: &Args) -> Result<(), String> {
+    let store = args.store.open_existing().map_err(|error| error.message)?;
+    record_outcome(&*store, clock::now(), id, session, outcome).map_err(|error| error.to_string())
 }
 
 /// What the options permit.
@@ -126,8 +150,17 @@ fn permitted(args: &Args, output: &mut Output) -> CliResult<Permits> {
         background: args.until.map(Background::Until),
         ..Permits::default()
     };
-    if let Some(host) = args.command.first().and_then(|program| whole_agent::host(program)) {
-        whole_agent::permit(host, args, &mut permits)?;
+    let program = args.command.first().map(OsString::as_os_str).unwrap_or_default();
+    if let Some(host) = whole_agent::host(program) {
+        let Needs { keep, read, write, deny_write } = whole_agent::needs(host, program)?;
+        permits.keep.extend(keep);
+        permits.read.extend(read);
+        permits.write.extend(write);
+        permits.deny_write.extend(deny_write);
+        if args.network.is_none() {
+            permits.network = SandboxNetwork::All;
+        }
+        permits.is_agent = true;
         output.note(&format!("{} runs in a sandbox with this project and its own files", host.title));
     }
     Ok(permits)
@@ -137,22 +170,28 @@ fn permitted(args: &Args, output: &mut Output) -> CliResult<Permits> {
 fn granted(id: &str, args: &Args) -> CliResult<Permits> {
     let store = args.store.open_existing()?;
     let words = args.command.iter().map(|word| word.as_encoded_bytes());
-    let SandboxGrant { root, rules, .. } = take_grant(&*store, clock::now(), id, words).map_err(|error| {
-        CliError::new(format!("the command was not run: {error}"))
-            .help("make the call again, so that it gets a sandbox of its own")
-    })?;
+    let SandboxGrant { root, rules, session, .. } =
+        take_grant(&*store, clock::now(), id, words).map_err(|error| {
+            CliError::new(format!("the command was not run: {error}"))
+                .help("make the call again, so that it gets a sandbox of its own")
+        })?;
     let root = root.map(PathBuf::from);
     let below_root = |path: &String| match &root {
         Some(root) => root.join(path),
         None => PathBuf::from(path),
     };
     let paths = |list: &[String]| list.iter().map(below_root).collect::<Vec<_>>();
+    let mut write: Vec<PathBuf> = paths(&rules.write).into_iter().filter(|path| path.exists()).collect();
+    if rules.read_only {
+        write = within(&write, root.as_deref())?;
+    }
     let limits = rules.limits;
     Ok(Permits {
         network: rules.network,
+        read_only: rules.read_only,
         // A folder of the policy that this machine does not have is not missed.
         read: paths(&rules.read).into_iter().filter(|path| path.exists()).collect(),
-        write: paths(&rules.write).into_iter().filter(|path| path.exists()).collect(),
+        write,
         deny_write: paths(&rules.deny_write),
         keep: rules.env.iter().map(OsString::from).collect(),
         limits: Limits {
@@ -161,9 +200,26 @@ fn granted(id: &str, args: &Args) -> CliResult<Permits> {
             memory: limits.memory,
             file_size: limits.file_size,
         },
+        call: Some((id.to_owned(), session)),
+        is_agent: false,
         background: agent().filter(|_| rules.background == SandboxBackground::Session).map(Background::Until),
         root,
     })
+}
+
+/// The real places of folders, of which those of the project must be in it.
+fn within(folders: &[PathBuf], root: Option<&Path>) -> CliResult<Vec<PathBuf>> {
+    let real_root = root.map(Path::canonicalize).transpose()?;
+    let real = |folder: &PathBuf| {
+        let real = folder.canonicalize()?;
+        let leads_out = root.is_some_and(|root| folder.starts_with(root))
+            && real_root.as_ref().is_some_and(|root| !real.starts_with(root));
+        if leads_out {
+            return Err(CliError::new(format!("{} leads out of the project", quoted(folder))));
+        }
+        Ok(real)
+    };
+    folders.iter().map(real).collect()
 }
 
 /// The process of the coding agent: the first one above this process that is no shell.
@@ -185,7 +241,7 @@ const SHELLS: &[&str] = &["ash", "bash", "dash", "fish", "ksh", "sh", "zsh"];
 const MAX_SHELLS: usize = 8;
 
 /// The sandbox for a command in a folder.
-fn sandbox(permits: &Permits, dir: PathBuf, mounts: bool) -> CliResult<(Sandbox, Folders)> {
+fn sandbox(permits: &Permits, dir: PathBuf, mounts: bool) -> CliResult<(Sandbox, Folders, PathBuf)> {
     let home = env::home_dir().filter(|home| home.is_absolute());
     let home = home.ok_or_else(|| CliError::new("cannot find the home folder: `HOME` is not set"))?;
     let root = match &permits.root {
@@ -216,10 +272,19 @@ fn sandbox(permits: &Permits, dir: PathBuf, mounts: bool) -> CliResult<(Sandbox,
         names.is_protected(&relative.to_string_lossy())
     };
     let mut folders = Folders::of_project(&root, &home, &is_secret);
+    if permits.read_only {
+        folders.make_read_only(&root, &home);
+    }
     for (paths, list) in [(&permits.read, &mut folders.read), (&permits.write, &mut folders.write)] {
         for path in paths {
             let found = dir.join(path).canonicalize();
-            list.push(found.map_err(|error| CliError::new(format!("cannot use {}: {error}", quoted(path))))?);
+            let found =
+                found.map_err(|error| CliError::new(format!("cannot use {}: {error}", quoted(path))))?;
+            // A folder that became a link meanwhile leads elsewhere.
+            if permits.read_only && found != dir.join(path) {
+                return Err(CliError::new(format!("{} leads elsewhere", quoted(path))));
+            }
+            list.push(found);
         }
     }
     folders.protected.extend(permits.deny_write.iter().cloned());
@@ -228,6 +293,7 @@ fn sandbox(permits: &Permits, dir: PathBuf, mounts: bool) -> CliResult<(Sandbox,
         home,
         read: folders.read.clone(),
         write: folders.write.clone(),
+        scratch: folders.scratch.clone(),
         protected: folders.protected.clone(),
         hidden: folders.hidden.clone(),
         network: match permits.network {
@@ -240,15 +306,17 @@ fn sandbox(permits: &Permits, dir: PathBuf, mounts: bool) -> CliResult<(Sandbox,
             ..permits.limits
         },
         background: permits.background.unwrap_or(Background::End),
+        // A command may behave in another way at a terminal.
+        keeps_errors: !std::io::stderr().is_terminal(),
         mounts,
     };
-    Ok((sandbox, folders))
+    Ok((sandbox, folders, root))
 }
 
 /// What enforces a sandbox on this machine, and what it lacks here.
 pub(crate) fn mechanisms() -> CliResult<(Layers, Vec<String>)> {
     let folder = tempfile::tempdir()?;
-    let (sandbox, _) = sandbox(&Permits::default(), folder.path().canonicalize()?, true)?;
+    let (sandbox, ..) = sandbox(&Permits::default(), folder.path().canonicalize()?, true)?;
     let command = Command { program: "true".into(), args: Vec::new(), env: environment(&[]) };
     let report = sandbox.run(&command).map_err(|error| CliError::new(error.to_string()))?;
     Ok((report.layers, report.missing))
@@ -340,9 +408,29 @@ fn exit_of(ending: &Ending) -> Exit {
     Exit::Of(code)
 }
 
+/// What the sandbox refused and restored.
+fn outcome(report: &Report, sandbox: &Sandbox) -> SandboxOutcome {
+    let here = &sandbox.dir;
+    let name = |path: &PathBuf| path.strip_prefix(here).unwrap_or(path).to_string_lossy().into_owned();
+    // A command that succeeded did without what it was refused.
+    let has_failed = report.ending != Ending::Exit(0);
+    let mut refused = if has_failed { refusals::refused(&report.errors, sandbox) } else { Vec::new() };
+    refused.extend(report.network_refused.then(|| "network".to_owned()));
+    SandboxOutcome { refused, changed: report.restored.iter().map(name).collect() }
+}
+
 /// Reports on standard error what the sandbox did, after the command's own messages.
-fn advise(report: &Report, folders: &Folders, args: &Args, output: &mut Output) {
+fn advise(report: &Report, outcome: &SandboxOutcome, folders: &Folders, args: &Args, output: &mut Output) {
     let mut lines = Vec::new();
+    let files: Vec<String> =
+        outcome.refused.iter().filter(|it| *it != "network").map(|it| format!("`{it}`")).collect();
+    if !files.is_empty() {
+        let advice = match args.granted {
+            Some(_) => "ask the user to run the command, or to permit it in `boxes` of a pack",
+            None => "if the command needs it, use `midrail run --read PATH` or `--write PATH`",
+        };
+        lines.push(format!("midrail: the sandbox probably refused {}; {advice}", files.join(", ")));
+    }
     match &report.ending {
         Ending::NotStarted { why, .. } => lines.push(format!("midrail: could not start {why}")),
         Ending::TimedOut => lines.push("midrail: the command was ended because its time was over".to_owned()),

@@ -158,6 +158,63 @@ fn boxes_of_a_pack_apply() {
 }
 
 #[test]
+fn a_read_only_box_changes_nothing() {
+    if !is_available() {
+        return;
+    }
+    let world = World::with_pack(
+        "pack: p\nboxes:\n  default: {read_only: true, write: [out]}\nguardrails:\n  - {use: safety-001, with: {unknown: contain}}\n",
+    );
+    world.write("out/a", "");
+    world.write("../precious/letter", "a letter");
+    world.write(
+        "change.sh",
+        "${TOOL:-true}\necho x > here || echo kept\necho x > out/a && echo x > /tmp/scratch; rm -rf change.sh out\n",
+    );
+    let run = shell(&world, &contained(&world, "sh change.sh; ls /tmp/scratch; cat change.sh | wc -l"));
+    assert!(run.out.contains("kept") && run.out.contains("3\n"), "{}{}", run.out, run.err);
+    assert!(!world.project().join("here").exists() && world.project().join("change.sh").exists());
+    assert!(!std::path::Path::new("/tmp/scratch").exists());
+}
+
+/// The result of a call, as Claude Code reports it.
+fn result(world: &World, command: &str) -> Ended {
+    let payload = json!({
+        "hook_event_name": "PostToolUse", "session_id": "s-1", "cwd": world.project(), "tool_name": "Bash",
+        "tool_input": {"command": command}, "tool_use_id": "t", "tool_response": {"stdout": "", "stderr": "no"},
+    });
+    world.feed(&["hook", "claude-code"], payload.to_string()).code(0)
+}
+
+/// The agent learns what was refused, guardrails know it with the result, and every third refusal is a strike.
+#[test]
+fn refusals_are_reported_recorded_and_counted() {
+    if !is_available() {
+        return;
+    }
+    let world = project();
+    world.write("refused.sh", "${TOOL:-true}\nmkdir -p sub/.claude\ncat \"$LETTER\"\n");
+    let letter = world.project().join("../precious/letter").canonicalize().unwrap();
+    for count in 1..=3 {
+        let line = contained(&world, "sh refused.sh");
+        let run = shell(&world, &line);
+        assert_ne!(run.code, 0);
+        let advice =
+            format!("midrail: the sandbox probably refused `{}`; ask the user to run", letter.display());
+        assert!(run.err.contains(&advice), "{}", run.err);
+        assert!(!world.project().join("sub/.claude").exists());
+        let answer = result(&world, &line);
+        assert_eq!(answer.out.contains("refused something to 3 calls"), count == 3, "{}", answer.out);
+    }
+    let records = world.run(&["audit", "export"]).code(0).json_lines();
+    let outcomes = records.iter().map(|record| &record["body"]["event"]["result"]["box"]);
+    let outcome = outcomes.into_iter().find(|outcome| outcome.is_object());
+    let outcome = outcome.unwrap_or_else(|| panic!("{records:?}"));
+    assert_eq!(outcome["refused"], json!([letter]));
+    assert_eq!(outcome["changed"], json!(["sub/.claude"]));
+}
+
+#[test]
 fn doctor_reports_what_enforces_the_sandbox() {
     let report = World::new().run(&["doctor", "--json"]).json();
     let message = report["sandbox"][0]["message"].as_str().unwrap().to_owned();

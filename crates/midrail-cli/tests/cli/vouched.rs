@@ -5,9 +5,10 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
 
+use crate::run::is_available;
 use crate::world::{Ended, World, ended};
 
-const PACK: &str = "pack: mine\nvouch: {reads: ['**'], commands: [git commit]}\n";
+const PACK: &str = "pack: mine\nvouch: {reads: ['**'], commands: [git commit, frob check]}\n";
 
 /// A world in which the user vouches for calls.
 fn vouching() -> World {
@@ -60,6 +61,47 @@ fn host_does_not_ask() {
     assert_eq!(codex.out, "");
 }
 
+/// The operating system enforces what the analysis of a line says.
+#[test]
+fn line_that_is_not_simple_runs_in_a_sandbox_without_a_question() {
+    if !is_available() {
+        return;
+    }
+    let world = vouching();
+    world.write(
+        "../config/midrail/pack.yaml",
+        "pack: mine\nvouch: {reads: ['**'], edits: ['src/**'], contained: true}\n",
+    );
+    let contained = |line: &str| {
+        let answer = hook(&world, "claude-code", &payload(&world, line, "default", &json!({}))).json();
+        let output = &answer["hookSpecificOutput"];
+        assert_eq!(output["permissionDecision"], "allow", "{line}: {answer}");
+        let mut command = std::process::Command::new("bash");
+        command
+            .args(["-c", output["updatedInput"]["command"].as_str().unwrap()])
+            .current_dir(world.project());
+        command
+            .env_clear()
+            .envs(world.command(&[]).get_envs().filter_map(|(key, value)| Some((key, value?))));
+        ended(command.env("PATH", std::env::var_os("PATH").unwrap()), Vec::new())
+    };
+    let run = contained("for f in src/*.rs; do wc -l < $f; done");
+    assert_eq!((run.code, run.out.trim()), (0, "1"), "{}", run.err);
+    let run = contained("cd src && sed -i s/main/run/ a.rs && grep -c run *.rs > count");
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert_eq!(
+        (world.read("src/a.rs"), world.read("src/count")),
+        ("fn run() {}\n".to_owned(), "1\n".to_owned())
+    );
+    // Hosts that ask all the same run the line as it is.
+    let codex = hook(
+        &world,
+        "codex",
+        &payload(&world, "for f in src/*.rs; do wc -l < $f; done", "default", &json!({})),
+    );
+    assert_eq!(codex.out, "");
+}
+
 /// A pack of the project decides nothing about what its user is asked.
 #[test]
 fn project_cannot_vouch_for_itself() {
@@ -76,14 +118,15 @@ fn report_counts_questions_by_their_grounds() {
         json!({"kind": "before_tool", "session": "s", "cwd": "/repo", "tool": {"name": "Bash", "args": {"command": command}}})
             .to_string()
     };
-    let lines = ["git commit -m a", "git commit -m b", "echo done", "git push"].map(call).join("\n");
+    // A replay knows no repository, so it vouches for no command of git.
+    let lines = ["frob check a", "frob check b", "echo done", "git push"].map(call).join("\n");
     world.write("events.jsonl", lines);
     let report = world.run(&["replay", "--report", "events.jsonl"]).code(0);
     assert!(report.out.contains("3 of 4 calls (75.0%) would be made without a question"), "{}", report.out);
-    assert!(report.out.contains("2  `git commit` is listed"), "{}", report.out);
+    assert!(report.out.contains("2  `frob check` is listed"), "{}", report.out);
     let json = world.run(&["replay", "--report", "events.jsonl", "--json"]).code(0).json();
     assert_eq!(json["vouched"], 3);
-    assert_eq!(json["grounds"][0], json!(["`git commit` is listed", 2]));
+    assert_eq!(json["grounds"][0], json!(["`frob check` is listed", 2]));
 }
 
 /// A program that reads its hooks as Claude Code does, calls the one for a tool, and ends with 7.

@@ -7,7 +7,10 @@ use super::{Review, Tally};
 use crate::effect::Effect;
 use crate::hex;
 use crate::inputs::Inputs;
-use crate::sandbox::{Contained, DEFAULT_BOX, SandboxGrant, SandboxNetwork, SandboxRules, sandbox_key};
+use crate::sandbox::{
+    Contained, DEFAULT_BOX, ID_LENGTH, SandboxGrant, SandboxNetwork, SandboxRequest, SandboxRules,
+    sandbox_key,
+};
 
 impl Tally<'_> {
     /// A call that cannot be put into a sandbox here is sent back: the agent can start one itself.
@@ -28,8 +31,11 @@ impl Tally<'_> {
         if self.decision.effect != Effect::Contain {
             return None;
         }
-        let boxes = std::mem::take(&mut self.boxes);
-        let rules = boxes.iter().map(|name| self.policy.sandbox(name).unwrap_or_default());
+        let requests = std::mem::take(&mut self.sandboxes);
+        let rules = requests.into_iter().map(|request| match request {
+            SandboxRequest::Box(name) => self.policy.sandbox(&name).unwrap_or_default(),
+            SandboxRequest::Rules(rules) => *rules,
+        });
         let rules = rules.reduce(|all, rules| all.and(&rules)).unwrap_or_default();
         let id = |command: &str| sandbox_id(self.inputs, &rules, command);
         let Some(Contained { args, digest, id }) = self.inputs.contained(id) else {
@@ -53,10 +59,10 @@ impl Tally<'_> {
         Some(network)
     }
 
-    /// Keeps the box that a verdict names.
-    pub(super) fn note_box(&mut self, effect: Effect, name: Option<String>) {
+    /// Keeps the sandbox that a verdict requests.
+    pub(super) fn note_sandbox(&mut self, effect: Effect, request: Option<SandboxRequest>) {
         if effect == Effect::Contain {
-            self.boxes.push(name.unwrap_or_else(|| DEFAULT_BOX.to_owned()));
+            self.sandboxes.push(request.unwrap_or_else(|| DEFAULT_BOX.into()));
         }
     }
 }
@@ -68,5 +74,5 @@ fn sandbox_id(inputs: &Inputs<'_>, rules: &SandboxRules, command: &str) -> Strin
     // The digest of a call with a secret is keyed.
     let action = inputs.facts.action_digest.as_deref().unwrap_or(command);
     let parts = format!("sandbox\n{}\n{action}\n{time}\n{call}\n{rules:?}", inputs.session.id);
-    hex::encode(&Sha256::digest(parts.as_bytes())).get(..16).unwrap_or_default().to_owned()
+    hex::encode(&Sha256::digest(parts.as_bytes())).get(..ID_LENGTH).unwrap_or_default().to_owned()
 }

@@ -510,7 +510,7 @@ fn sandboxed_command(plans: &[Plan]) -> Decision {
 
 fn contains(id: &str, sandbox: &str) -> Plan {
     let verdict = Verdict::new(Effect::Contain, "it runs code of the project");
-    plan(id, Does::Says(Verdict { sandbox: Some(sandbox.to_owned()), ..verdict }))
+    plan(id, Does::Says(Verdict { sandbox: Some(sandbox.into()), ..verdict }))
 }
 
 fn grant(decision: &Decision) -> SandboxGrant {

@@ -22,7 +22,7 @@ fn allows(id: &str) -> Plan {
 
 fn contains(id: &str, sandbox: &str) -> Plan {
     let verdict = Verdict::new(Effect::Contain, "it runs code of the project");
-    plan(id, Does::Says(Verdict { sandbox: Some(sandbox.to_owned()), ..verdict }))
+    plan(id, Does::Says(Verdict { sandbox: Some(sandbox.into()), ..verdict }))
 }
 
 fn decide_on(plans: &[Plan], event: &Event) -> Decision {

@@ -18,6 +18,9 @@ pub struct BoxSettings {
     /// The network that the call reaches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<SandboxNetwork>,
+    /// Whether the call changes nothing but the files and folders of `write`: no other file of the project, and no cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_only: Option<bool>,
     /// Files and folders to read in addition to the project, the system and toolchains: absolute, or relative to the project.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub read: OneOrMany,
@@ -60,6 +63,7 @@ impl BoxSettings {
     /// These settings on top of the box that they extend.
     pub(crate) fn on(&self, mut rules: SandboxRules) -> SandboxRules {
         rules.network = self.network.unwrap_or(rules.network);
+        rules.read_only = self.read_only.unwrap_or(rules.read_only);
         rules.background = self.background.unwrap_or(rules.background);
         rules.read.extend(self.read.iter().cloned());
         rules.write.extend(self.write.iter().cloned());

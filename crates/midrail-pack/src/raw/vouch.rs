@@ -20,7 +20,7 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(
         type Value = Option<Box<Guard>>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a map with `commands`, `reads`, `edits`, `hosts`, `tools` or `builds`")
+            f.write_str("a map with `commands`, `reads`, `edits`, `hosts`, `tools`, `builds` or `contained`")
         }
 
         fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {

@@ -115,6 +115,8 @@ fn absent_values_are_unknown_except_limits_and_counts() {
             "current_elapsed",
             "estimated_action_duration",
             "tool.name",
+            "result.box.refused",
+            "result.box.changed",
             "event.kind",
             "session.*",
             "signals.max_tool_risk",

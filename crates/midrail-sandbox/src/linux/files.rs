@@ -31,7 +31,7 @@ pub(super) fn restrict(sandbox: &Sandbox, has_mounts: bool) -> Result<Vec<String
         for path in ["/dev/shm", "/dev/pts"].map(Path::new).into_iter().chain([sandbox.home.as_path()]) {
             rules.permit(path, all)?;
         }
-        for path in &sandbox.write {
+        for path in sandbox.write.iter().chain(&sandbox.scratch) {
             rules.permit(path, all)?;
         }
     } else {

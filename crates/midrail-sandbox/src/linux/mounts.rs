@@ -46,7 +46,9 @@ struct Plan {
 impl Plan {
     fn new(sandbox: &Sandbox) -> Self {
         let mut plan = Plan::default();
-        plan.add(&sandbox.home, Kind::Scratch);
+        for path in sandbox.scratch.iter().chain([&sandbox.home]) {
+            plan.add(path, Kind::Scratch);
+        }
         for path in &sandbox.read {
             for (link, target) in links(path) {
                 plan.links.insert(link, target);

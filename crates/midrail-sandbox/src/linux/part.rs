@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::process::{Child, Command as Process};
 
 use super::message::Channel;
@@ -49,7 +50,18 @@ pub(super) fn failed(step: &str, error: impl std::fmt::Display) -> Failure {
 
 /// Starts a part of a sandbox as a child of this process.
 pub(super) fn start(part: Part, channel: &Channel) -> io::Result<Child> {
-    Process::new("/proc/self/exe").arg(STAGE).arg(part.name()).args(channel.arguments()).spawn()
+    process(part, channel).spawn()
+}
+
+/// The same, with another standard error.
+pub(super) fn start_with_errors(part: Part, channel: &Channel, errors: OwnedFd) -> io::Result<Child> {
+    process(part, channel).stderr(errors).spawn()
+}
+
+fn process(part: Part, channel: &Channel) -> Process {
+    let mut process = Process::new("/proc/self/exe");
+    process.arg(STAGE).arg(part.name()).args(channel.arguments());
+    process
 }
 
 /// Frees the streams, so that a reader of them sees their end when the command and its children have ended.

@@ -11,8 +11,9 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
+use super::errors::ErrorStream;
 use super::message::{Channel, Message, Orders};
-use super::part::{Part, start};
+use super::part::{Part, start, start_with_errors};
 use super::processes;
 use crate::error::SandboxError;
 use crate::protected::Snapshot;
@@ -76,11 +77,23 @@ fn attempt(
     rustix::process::set_child_subreaper(Some(Pid::INIT)).map_err(failed("adopt orphans"))?;
     let (channel, messages) = Channel::new(orders)?;
     let part = if layers == Layers::Full { Part::Namespaces } else { Part::Become };
-    let child = start(part, &channel).map_err(|error| SandboxError::set_up("start the sandbox", error))?;
+    let (errors, child) = if orders.sandbox.keeps_errors {
+        let (errors, writer) = ErrorStream::new()?;
+        (Some(errors), start_with_errors(part, &channel, writer))
+    } else {
+        (None, start(part, &channel))
+    };
+    let child = child.map_err(|error| SandboxError::set_up("start the sandbox", error))?;
     drop(channel);
-    let mut running = Running::new(child, messages, asker, orders)?;
-    let mut report =
-        Report { ending: Ending::Interrupted, layers, missing, restored: Vec::new(), network_refused: false };
+    let mut running = Running { errors, ..Running::new(child, messages, asker, orders)? };
+    let mut report = Report {
+        ending: Ending::Interrupted,
+        layers,
+        missing,
+        restored: Vec::new(),
+        network_refused: false,
+        errors: String::new(),
+    };
     let mut has_started = false;
     let deadline = orders.sandbox.limits.time.and_then(|time| Instant::now().checked_add(time));
     loop {
@@ -117,6 +130,7 @@ fn attempt(
             }
         }
     }
+    report.errors = running.errors();
     let goes_on = matches!(orders.sandbox.background, Background::Until(_))
         && matches!(report.ending, Ending::Exit(_) | Ending::Signal(_));
     if !goes_on {
@@ -141,6 +155,7 @@ struct Running {
     signals: SignalFd,
     asker: Option<OwnedFd>,
     session: Option<OwnedFd>,
+    errors: Option<ErrorStream>,
 }
 
 impl Running {
@@ -177,7 +192,15 @@ impl Running {
                 )
             }
         };
-        Ok(Running { child, child_end, messages: Some(BufReader::new(messages)), signals, asker, session })
+        Ok(Running {
+            child,
+            child_end,
+            messages: Some(BufReader::new(messages)),
+            signals,
+            asker,
+            session,
+            errors: None,
+        })
     }
 
     /// Waits for what happens next.
@@ -191,10 +214,12 @@ impl Running {
                 self.asker.as_ref().map_or_else(none, AsFd::as_fd),
                 self.session.as_ref().map_or_else(none, AsFd::as_fd),
                 self.child_end.as_fd(),
+                self.errors.as_ref().and_then(ErrorStream::file).unwrap_or_else(none),
             ]
             .map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN));
             wait(&mut files, timeout)?;
-            let [message, signal, asker, session, child] = files.map(|file| !file.revents().is_empty());
+            let [message, signal, asker, session, child, _] = files.map(|file| !file.revents().is_empty());
+            self.pass_on_errors();
             if message && let Some(messages) = &mut self.messages {
                 let mut line = String::new();
                 let read = messages
@@ -223,14 +248,27 @@ impl Running {
         }
     }
 
+    fn pass_on_errors(&mut self) {
+        self.errors.iter_mut().for_each(ErrorStream::pass_on);
+    }
+
+    /// What the command wrote to standard error last.
+    fn errors(&mut self) -> String {
+        self.pass_on_errors();
+        self.errors.as_ref().map(ErrorStream::text).unwrap_or_default()
+    }
+
     /// Waits until the session ends or nothing is left in the sandbox.
     fn wait_for_background(&mut self) -> Result<(), SandboxError> {
         while processes::has_children() {
             let session = self.session.as_ref().map_or_else(|| self.signals.as_fd(), AsFd::as_fd);
-            let mut files =
-                [session, self.signals.as_fd()].map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN));
+            let errors = self.errors.as_ref().and_then(ErrorStream::file);
+            let mut files = [session, self.signals.as_fd(), errors.unwrap_or_else(|| self.signals.as_fd())]
+                .map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN));
             wait(&mut files, Some(INTERVAL))?;
-            if files.iter().any(|file| !file.revents().is_empty()) {
+            let [session, signal, _] = files.map(|file| !file.revents().is_empty());
+            self.pass_on_errors();
+            if session || signal {
                 break;
             }
         }

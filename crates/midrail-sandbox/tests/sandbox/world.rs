@@ -93,6 +93,8 @@ impl World {
         read.push(self.path("home/tools"));
         read.push(own_path().parent().unwrap().to_owned());
         Sandbox {
+            scratch: Vec::new(),
+            keeps_errors: false,
             dir: self.path("project"),
             home: self.path("home"),
             read,

@@ -114,6 +114,7 @@ fn whole(record: &Record, seq: u64, now: jiff::Timestamp) -> Markup {
                 div { dt { "Time" } dd { (widgets::ago(record.time, now)) } }
                 div { dt { "Session" } dd { a href={ (widgets::session_at(&record.session)) "?after=" (seq.saturating_sub(1)) } { (short_line(&record.session, 60)) } } }
                 @if let Some(agent) = record_view::agent(event) { div { dt { "Agent" } dd { (short_line(&agent, 60)) } } }
+                @if let Some(grounds) = &decision.grounds { div { dt { "Made without a question" } dd { (short_line(grounds, 200)) } } }
                 @if let Some(by) = &decision.by { div { dt { "Decided by" } dd { (widgets::guardrail(by)) } } }
                 div { dt { "Policy" } dd { a href={ "/policy/" (widgets::escape(&decision.policy)) } { (widgets::hash(&decision.policy)) } } }
                 @if let Some(approval) = &decision.approval { div { dt { "Approval" } dd { a href={ "/approvals/" (widgets::escape(&approval.id)) } { (short_line(&approval.id, 40)) } } } }

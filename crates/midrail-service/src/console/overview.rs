@@ -10,6 +10,7 @@ use serde::Deserialize;
 use super::charts;
 use super::layout::View;
 use super::stats::{self, RANGES, Range};
+use super::unasked;
 use super::widgets::{self, compact, count, micros, percent, short_line};
 use crate::api::input::Query;
 use crate::problem::HandlerResult;
@@ -83,7 +84,7 @@ fn content(view: &View, range: Range) -> HandlerResult<Markup> {
         (chart(&timeline, range))
         div.columns {
             div { (approvals(&waiting, &owed, now)) (slowest(&log)) (health(view, &log)?) }
-            div { (alert_list(&alerts, range, now)) (busiest(&log, behind)) }
+            div { (alert_list(&alerts, range, now)) (unasked::card(&**store, timeline.since)?) (busiest(&log, behind)) }
         }
     })
 }

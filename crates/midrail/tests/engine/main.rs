@@ -37,6 +37,7 @@ mod overdue;
 mod pack_properties;
 mod pauses;
 mod prefetch;
+mod questions;
 mod recipes;
 mod reference;
 mod request_guidance;

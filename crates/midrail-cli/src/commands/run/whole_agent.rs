@@ -5,12 +5,10 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use midrail::core::SandboxNetwork;
 use midrail_adapters::host::HostSpec;
 use midrail_adapters::hosts;
 use midrail_adapters::setup::{self, Environment};
 
-use super::{Args, Permits};
 use crate::error::{CliError, CliResult};
 
 /// The coding agent that a program is. A file of the project with such a name is none: it would get the agent's keys and the network.
@@ -31,33 +29,43 @@ fn found(program: &OsStr) -> Option<PathBuf> {
         .ok()
 }
 
-/// Permits what an agent needs: its program, its own files without the settings that connect it to Midrail, its service, and the store
-/// that its hooks write to.
-pub(super) fn permit(host: &'static HostSpec, args: &Args, permits: &mut Permits) -> CliResult<()> {
+/// What a coding agent needs besides its project and the network.
+#[derive(Default)]
+pub(super) struct Needs {
+    /// Variables with the keys of its service.
+    pub(super) keep: Vec<OsString>,
+    pub(super) read: Vec<PathBuf>,
+    pub(super) write: Vec<PathBuf>,
+    pub(super) deny_write: Vec<PathBuf>,
+}
+
+/// What an agent needs: its program, its own files without the settings that connect it to Midrail, and the store that its hooks write
+/// to.
+pub(super) fn needs(host: &'static HostSpec, program: &OsStr) -> CliResult<Needs> {
     let here = env::current_dir()?;
     let places = Environment::detect(&here, None).ok_or_else(|| CliError::new("this user has no home"))?;
-    if args.network.is_none() {
-        permits.network = SandboxNetwork::All;
-    }
-    permits.keep.extend(host.sandbox.keep.iter().map(OsString::from));
-    permits.read.extend(args.command.first().and_then(|program| program_folder(program)));
+    let mut needs = Needs {
+        keep: host.sandbox.keep.iter().map(OsString::from).collect(),
+        read: program_folder(program).into_iter().collect(),
+        ..Needs::default()
+    };
     for name in host.sandbox.state {
         let path = places.home.join(name);
         // A file that is missing is one that the agent does not keep.
         if !name.ends_with(".json") {
             fs::create_dir_all(&path)?;
         }
-        permits.write.extend(path.exists().then_some(path));
+        needs.write.extend(path.exists().then_some(path));
     }
     for (_, _, file) in setup::registered(&[host], &places) {
-        permits.deny_write.push(file);
+        needs.deny_write.push(file);
         let config = places.config.join("midrail");
-        permits.read.extend(config.exists().then_some(config));
+        needs.read.extend(config.exists().then_some(config));
         fs::create_dir_all(&places.state)?;
-        permits.write.push(places.state.clone());
-        permits.read.extend(env::current_exe());
+        needs.write.push(places.state.clone());
+        needs.read.extend(env::current_exe());
     }
-    Ok(())
+    Ok(needs)
 }
 
 /// The folder with a program and what belongs to it: the one that holds its `node_modules`, or its own.

@@ -1,0 +1,255 @@
+//! Files of a project that act later, outside of a sandbox: settings of agents, and repositories, whose settings start programs.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::fs::{self, DirEntry};
+use std::path::{Path, PathBuf};
+
+/// Settings of agents, in every folder.
+const AGENT_SETTINGS: &[&str] = &[
+    ".claude",
+    ".clinerules",
+    ".codex",
+    ".continue",
+    ".cursor",
+    ".gemini",
+    ".kiro",
+    ".mcp.json",
+    ".midrail",
+    ".opencode",
+    ".roo",
+    ".windsurf",
+    "opencode.json",
+    "opencode.jsonc",
+];
+
+/// Folders without files of the project's own, which are not searched.
+const FOREIGN: &[&str] = &["node_modules", "target", ".venv", "venv"];
+
+/// A project with more entries is not searched to its end.
+const MAX_ENTRIES: usize = 20_000;
+
+/// The most names that are tried for what is moved aside.
+const MAX_ASIDE: usize = 1_000;
+
+/// Keys of settings of git, in lower case, that start no program and include no other file: `SECTION.KEY`.
+const PLAIN_KEYS: &[&str] = &[
+    "branch.merge",
+    "branch.rebase",
+    "branch.remote",
+    "core.autocrlf",
+    "core.bare",
+    "core.filemode",
+    "core.ignorecase",
+    "core.logallrefupdates",
+    "core.precomposeunicode",
+    "core.repositoryformatversion",
+    "core.symlinks",
+    "extensions.objectformat",
+    "init.defaultbranch",
+    "pull.rebase",
+    "push.default",
+    "remote.fetch",
+    "remote.url",
+    "user.email",
+    "user.name",
+];
+
+/// What was in a project before a command.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Special(BTreeSet<PathBuf>);
+
+impl Special {
+    /// Keeps a file that acts later.
+    pub(crate) fn note(&mut self, entry: &DirEntry) {
+        self.0.extend(place(entry));
+    }
+
+    /// Moves aside what appeared in a project: settings of agents, and what makes a new repository start programs. Returns the places.
+    pub(crate) fn remove_new(&self, root: &Path) -> Vec<PathBuf> {
+        let mut moved = Vec::new();
+        walk(root, &mut |entry| {
+            let Some(place) = place(entry).filter(|place| !self.0.contains(place)) else { return };
+            let parts = if is_agent_settings(entry) { vec![place] } else { acting_parts(&place, root) };
+            moved.extend(parts.into_iter().filter(|part| move_aside(part)));
+        });
+        moved.sort();
+        moved.dedup();
+        moved
+    }
+}
+
+/// Whether an entry holds settings of an agent.
+pub(crate) fn is_agent_settings(entry: &DirEntry) -> bool {
+    AGENT_SETTINGS.iter().any(|name| entry.file_name() == *name)
+}
+
+/// The place that an entry belongs to, if it acts later: settings of an agent, or a repository.
+fn place(entry: &DirEntry) -> Option<PathBuf> {
+    let name = entry.file_name();
+    if is_agent_settings(entry) || name == ".git" {
+        return Some(entry.path());
+    }
+    // Git takes every folder with these for a repository.
+    let folder = entry.path().parent()?.to_owned();
+    let is_repository = name == "HEAD" && folder.join("objects").is_dir() && folder.join("refs").is_dir();
+    is_repository.then_some(folder)
+}
+
+/// The parts of a repository that start programs, or lead to another one.
+fn acting_parts(repository: &Path, root: &Path) -> Vec<PathBuf> {
+    if !repository.is_dir() || repository.is_symlink() {
+        let text = fs::read_to_string(repository).unwrap_or_default();
+        let folder = text.strip_prefix("gitdir:").map(str::trim).unwrap_or_default();
+        let real = repository.parent().and_then(|above| above.join(folder).canonicalize().ok());
+        let is_of_project = real.is_some_and(|real| real.starts_with(root.join(".git")));
+        return if is_of_project { Vec::new() } else { vec![repository.to_owned()] };
+    }
+    let mut parts = Vec::new();
+    for name in ["config", "config.worktree"] {
+        let file = repository.join(name);
+        let is_plain = match fs::symlink_metadata(&file) {
+            Err(_) => true,
+            Ok(data) => data.is_file() && fs::read_to_string(&file).is_ok_and(|text| is_plain_config(&text)),
+        };
+        parts.extend((!is_plain).then_some(file));
+    }
+    for name in ["commondir", "gitdir"] {
+        let file = repository.join(name);
+        parts.extend(file.symlink_metadata().is_ok().then_some(file));
+    }
+    let hooks = repository.join("hooks");
+    if hooks.is_symlink() {
+        parts.push(hooks);
+    } else {
+        let names = fs::read_dir(hooks).into_iter().flatten().flatten().map(|entry| entry.path());
+        parts.extend(names.filter(|path| path.extension().is_none_or(|it| it != "sample")));
+    }
+    parts
+}
+
+/// Whether settings of git have only keys that start nothing.
+fn is_plain_config(text: &str) -> bool {
+    let mut section = String::new();
+    text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', ';'])).all(|line| {
+        if let Some(header) = line.strip_prefix('[') {
+            let Some((header, rest)) = header.split_once(']') else { return false };
+            section = header.split([' ', '\t', '"', '.']).next().unwrap_or_default().to_lowercase();
+            return rest.is_empty();
+        }
+        let key = line.split('=').next().unwrap_or_default().trim().to_lowercase();
+        // A line that goes on could hide another one.
+        !line.ends_with('\\') && PLAIN_KEYS.contains(&format!("{section}.{key}").as_str())
+    })
+}
+
+/// Moves a file to a free name next to it.
+fn move_aside(path: &Path) -> bool {
+    let Some(name) = path.file_name() else { return false };
+    let numbered = |number: usize| {
+        let mut name = name.to_owned();
+        name.push(format!(".sandbox-{number}"));
+        path.with_file_name(name)
+    };
+    let free = (1..MAX_ASIDE).map(numbered).find(|place| fs::symlink_metadata(place).is_err());
+    free.is_some_and(|place| fs::rename(path, place).is_ok())
+}
+
+/// Visits the entries of a project, those near the root first. `false`: it has more than are visited.
+pub(crate) fn walk(root: &Path, visit: &mut dyn FnMut(&DirEntry)) -> bool {
+    let mut seen: usize = 0;
+    let mut waiting = VecDeque::from([root.to_owned()]);
+    while let Some(folder) = waiting.pop_front() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            seen = seen.saturating_add(1);
+            if seen > MAX_ENTRIES {
+                return false;
+            }
+            visit(&entry);
+            let is_foreign = || FOREIGN.iter().any(|name| entry.file_name() == *name);
+            let path = entry.path();
+            if entry.file_type().is_ok_and(|kind| kind.is_dir())
+                && !is_foreign()
+                && !path.ends_with(".git/objects")
+            {
+                waiting.push_back(path);
+            }
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn noted(root: &Path) -> Special {
+        let mut special = Special::default();
+        walk(root, &mut |entry| special.note(entry));
+        special
+    }
+
+    fn write(root: &Path, name: &str, text: &str) {
+        let path = root.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    #[test]
+    fn what_would_act_later_is_moved_aside() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        write(&root, "old/.claude/settings.json", "{}");
+        write(&root, "old/.git/config", "[core]\n\tfsmonitor = ./run\n");
+        let special = noted(&root);
+        assert_eq!(special.remove_new(&root), Vec::<PathBuf>::new());
+        write(&root, "sub/.claude/settings.json", "{}");
+        write(&root, "sub/.mcp.json", "{}");
+        write(&root, "new/.git/config", "[core]\n\tbare = false\n\tfsmonitor = ./run\n");
+        write(&root, "new/.git/hooks/post-checkout", "./run");
+        write(&root, "new/.git/hooks/pre-push.sample", "");
+        write(&root, "docs/HEAD", "ref: refs/heads/main");
+        write(&root, "docs/config", "[alias]\n\tst = !./run\n");
+        write(&root, "linked/.git", "gitdir: ../docs");
+        for folder in ["docs/objects", "docs/refs"] {
+            fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        let moved = special.remove_new(&root);
+        let names: Vec<_> =
+            moved.iter().map(|path| path.strip_prefix(&root).unwrap().to_str().unwrap()).collect();
+        let expected = [
+            "docs/config",
+            "linked/.git",
+            "new/.git/config",
+            "new/.git/hooks/post-checkout",
+            "sub/.claude",
+            "sub/.mcp.json",
+        ];
+        assert_eq!(names, expected);
+        assert!(root.join("sub/.claude.sandbox-1/settings.json").is_file());
+        assert!(root.join("old/.claude/settings.json").is_file());
+        assert_eq!(special.remove_new(&root), Vec::<PathBuf>::new());
+    }
+
+    #[test]
+    fn a_plain_new_repository_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let special = noted(&root);
+        let config =
+            "[core]\n\trepositoryformatversion = 0\n\tbare = false\n[remote \"origin\"]\n\turl = ../x\n";
+        write(&root, "new/.git/config", config);
+        write(&root, "new/.git/HEAD", "ref: refs/heads/main");
+        for folder in ["new/.git/objects", "new/.git/refs"] {
+            fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        assert_eq!(special.remove_new(&root), Vec::<PathBuf>::new());
+        for config in [
+            "[core]\n\tsshCommand = x",
+            "[core] fsmonitor = x",
+            "[include]\npath = x",
+            "[core]\nbare = \\\nx",
+        ] {
+            assert!(!is_plain_config(config), "{config}");
+        }
+    }
+}
