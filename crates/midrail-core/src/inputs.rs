@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::action::Action;
 use crate::decision::Mode;
 use crate::definition::Definition;
 use crate::event::{Event, EventKind, Risk, Task, ToolCall};
@@ -46,6 +47,8 @@ pub struct Inputs<'a> {
     pub(crate) arrived: &'a Event,
     /// What became of the changes of a call's arguments.
     pub(crate) modifications: Vec<Modification>,
+    /// The actions that run no file of the agent, by their addresses, which are those of facts.
+    pub(crate) without_own_files: RefCell<Vec<*const Action>>,
 }
 
 /// What became of the changes of one guardrail.
@@ -156,6 +159,16 @@ impl<'a> Inputs<'a> {
                 Err(missing)
             }
         }
+    }
+
+    /// Whether a guardrail found that an action runs no file of the agent. Several ask, and the answer is the same for all.
+    pub fn is_without_own_files(&self, action: &'a Action) -> bool {
+        self.without_own_files.borrow().iter().any(|known| std::ptr::eq(*known, action))
+    }
+
+    /// Remembers that an action runs no file of the agent. All that the answer depends on must have been known.
+    pub fn note_without_own_files(&self, action: &'a Action) {
+        self.without_own_files.borrow_mut().push(action);
     }
 
     /// How the call can be made in a sandbox. `None`: it cannot.

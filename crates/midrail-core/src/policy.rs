@@ -266,6 +266,7 @@ impl Policy {
             rewrites: RefCell::default(),
             arrived: event,
             modifications: Vec::new(),
+            without_own_files: RefCell::default(),
         }
     }
 

@@ -6,6 +6,8 @@ mod startup;
 mod sweeps;
 mod untracked;
 
+use std::sync::LazyLock;
+
 use midrail_core::{Action, Danger, path, written_key};
 use midrail_shell::command;
 
@@ -14,7 +16,7 @@ use crate::prelude::*;
 use crate::shared::data::{FILES, HOST_SETTINGS, PROGRAMS};
 use crate::shared::downloads;
 use crate::shared::file_access::{FileAccess, action_files, agent_scripts};
-use crate::shared::file_paths::{from_root, has_wildcard, is_below, may_match};
+use crate::shared::file_paths::{PlacePatterns, from_root, has_wildcard, is_below, may_match};
 use crate::shared::objections::{all, strongest};
 
 pub(crate) const BUILTIN: Builtin = Builtin {
@@ -84,23 +86,25 @@ fn is_in_unknown_folder(file: &str) -> bool {
 
 /// The verdict on a file that defines an agent or registers a tool server.
 fn extension(access: &FileAccess<'_>, names: &[String]) -> Option<Verdict> {
-    let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
-    // Shells do not expand `*.json` to a hidden name.
-    let is_hidden = |pattern: &str, name: &str| {
-        let name = last(name);
-        last(pattern).starts_with('.') && has_wildcard(&name) && !name.starts_with('.')
-    };
-    let is_it = |name: &String| {
-        let mut patterns = HOST_SETTINGS.list("extensions").iter();
-        patterns.any(|pattern| may_match(pattern, name) && !is_hidden(pattern, name))
-    };
-    names.iter().any(is_it).then(|| {
+    static EXTENSIONS: LazyLock<PlacePatterns> =
+        LazyLock::new(|| PlacePatterns::new(HOST_SETTINGS.list("extensions")));
+    names.iter().any(|name| EXTENSIONS.any(name, may_be_extension)).then(|| {
         let reason = format!(
             "{} defines an agent or registers a tool server, which acts outside of this session.",
             access.name()
         );
         Verdict::new(Effect::Escalate, reason).advise(EXTENSION_ADVICE).with("path", access.file)
     })
+}
+
+/// Whether a name may be that of an extension. Shells do not expand `*.json` to a hidden name.
+fn may_be_extension(pattern: &str, name: &str) -> bool {
+    let is_hidden = || {
+        let hidden = pattern.rsplit('/').next().is_some_and(|last| last.starts_with('.'));
+        let name = name.rsplit('/').next().unwrap_or_default();
+        hidden && has_wildcard(name) && !name.starts_with('.')
+    };
+    may_match(pattern, name) && !is_hidden()
 }
 
 /// Whether a place outside the project is the program `midrail` in a folder of programs.

@@ -66,6 +66,7 @@ impl Store for MemoryStore {
         for change in &commit.approvals {
             check_approval(change, state.approvals.get(&change.now.id))?;
         }
+        let before = digests_before(&state, commit)?;
         let mut changed = Vec::new();
         if !commit.approvers.is_empty() {
             let mut approvers = state.approvers.clone();
@@ -74,7 +75,7 @@ impl Store for MemoryStore {
         }
         let head = state.head();
         let (seq, prev) = head.map_or((0, GENESIS.to_owned()), |head| (head.seq, head.hash));
-        let entry = draft.entry(seq + 1, prev, &changed, digests_before(&state, commit));
+        let entry = draft.entry(seq + 1, prev, &changed, before);
         if let Some(all) = &commit.replace_all {
             let slices = state.sessions.entry(session.clone()).or_default();
             slices.retain(|key, _| is_shared(key));
@@ -108,7 +109,9 @@ fn digests(commit: &Commit<'_>) -> Result<StateDigests> {
     let restored = commit.replace_all.iter().flatten().filter(|(key, _)| !is_shared(key));
     let restored = restored.map(|(key, value)| (key, Some(value)));
     let slices = restored.chain(commit.changes.0.iter().map(|(key, value)| (key, value.as_ref())));
-    let slices: Vec<_> = slices.map(|(key, value)| (key, value.map(Value::to_string))).collect();
+    let text = |key: &String, value: &Value| encode(value, || format!("the slice `{key}`"));
+    let slices = slices.map(|(key, value)| Ok((key, value.map(|value| text(key, value)).transpose()?)));
+    let slices: Vec<_> = slices.collect::<Result<_>>()?;
     let approvals = commit.approvals.iter().map(|change| {
         Ok((&change.now.id, encode(&change.now, || format!("the approval `{}`", change.now.id))?))
     });
@@ -121,12 +124,13 @@ fn digests(commit: &Commit<'_>) -> Result<StateDigests> {
 }
 
 /// The digests of the slices that a commit changes, as far as they exist.
-fn digests_before(state: &State, commit: &Commit<'_>) -> BTreeMap<String, String> {
+fn digests_before(state: &State, commit: &Commit<'_>) -> Result<BTreeMap<String, String>> {
     let restored = commit.replace_all.iter().flatten().map(|(key, _)| key).filter(|key| !is_shared(key));
     let changed = restored.chain(commit.changes.0.keys());
     let before = |key: &String| {
         let (value, _) = state.slice(&commit.record.session, key)?;
-        Some((key.clone(), text_digest(&value.to_string())))
+        let text = encode(value, || format!("the slice `{key}`"));
+        Some(text.map(|text| (key.clone(), text_digest(&text))))
     };
     changed.filter_map(before).collect()
 }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use midrail_core::to_json;
 use serde::{Deserialize, Serialize};
 
 use crate::approver::{Approver, StoredApprover};
@@ -63,7 +64,7 @@ impl StateDigests {
             return String::new();
         }
         // A struct of texts can always be encoded; a wrong text would be found by `verify`.
-        serde_json::to_string(&all).unwrap_or_default()
+        to_json(&all).unwrap_or_default()
     }
 
     /// The digests of a record. `None`: it has none.

@@ -14,6 +14,7 @@ use parking_lot::{Mutex, RwLock};
 use serde_json::Value;
 
 use crate::active_policy::{ActivePolicy, McpUpstream, PackSettings};
+use crate::clean_texts::CleanTexts;
 use crate::clock::{Clock, SystemClock};
 use crate::deep::queue::DeepQueue;
 use crate::error::EngineResult;
@@ -34,6 +35,7 @@ pub struct Engine {
     pub(crate) files: Arc<Files>,
     pub(crate) prefetcher: Prefetcher,
     pub(crate) known_actions: KnownActions,
+    pub(crate) clean_texts: CleanTexts,
     pub(crate) scripts: Scripts,
     pub(crate) script_output: Option<Arc<ScriptOutput>>,
     /// Where calls can be made in a sandbox.
@@ -186,6 +188,7 @@ impl EngineBuilder {
             files: self.files,
             prefetcher: Prefetcher::default(),
             known_actions: KnownActions::default(),
+            clean_texts: CleanTexts::default(),
             scripts: Scripts::default(),
             script_output: self.script_output,
             sandboxes: self.sandboxes,

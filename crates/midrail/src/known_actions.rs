@@ -14,7 +14,10 @@ const MAX_CALLS: usize = 512;
 /// The largest call that is remembered, in bytes.
 const MAX_BYTES: usize = 4_096;
 
-/// Remembers the actions of calls.
+/// The danger of a call that cannot be read.
+const UNREADABLE: &str = "unreadable-command";
+
+/// Remembers the actions of calls. A result finds that of its call.
 #[derive(Default)]
 pub(crate) struct KnownActions(Mutex<BTreeMap<u64, KnownAction>>);
 
@@ -28,7 +31,17 @@ struct KnownAction {
 
 impl KnownAction {
     fn is_for(&self, event: &Event, tool: &ToolCall, types: bool) -> bool {
-        self.kind == event.kind && self.name == tool.name && self.args == tool.args && self.types == types
+        let has_kind = self.kind == event.kind || self.is_also_after(event.kind);
+        has_kind && self.types == types && self.name == tool.name && self.args == tool.args
+    }
+
+    /// Whether the action of a call is also that of its result: only a call is reported as one that cannot be read.
+    fn is_also_after(&self, kind: EventKind) -> bool {
+        let is_readable = || match &self.action {
+            Fact::Action(action) => action.dangers.iter().all(|danger| danger.rule != UNREADABLE),
+            _ => false,
+        };
+        (self.kind, kind) == (EventKind::BeforeTool, EventKind::AfterTool) && is_readable()
     }
 }
 
@@ -39,7 +52,7 @@ impl KnownActions {
         let Some(tool) = &event.tool else { return derive() };
         let types = event.host.as_ref().is_some_and(|host| host.limits.contains(&HostLimit::Typing));
         let mut hasher = BoundedHasher { inner: DefaultHasher::new(), bytes: 0 };
-        (event.kind, types, &tool.name, &tool.args).hash(&mut hasher);
+        (types, &tool.name, &tool.args).hash(&mut hasher);
         if hasher.bytes > MAX_BYTES {
             return derive();
         }
@@ -87,7 +100,7 @@ mod tests {
         let known = KnownActions::default();
         let host = |limits| Some(midrail_core::Host { limits, ..Default::default() });
         for _ in 0..2 {
-            for command in ["rm -rf /", "ls", "cat > a", &"x ".repeat(5_000)] {
+            for command in ["rm -rf /", "ls", "cat > a", "a\0b", &"x ".repeat(5_000)] {
                 for name in ["Bash", "Read", "write_stdin"] {
                     let args = json!({"command": command, "chars": command, "file_path": command});
                     for limits in [Vec::new(), vec![HostLimit::Typing]] {
@@ -100,7 +113,21 @@ mod tests {
                 }
             }
         }
-        assert_eq!(known.0.lock().len(), 3 * 3 * 2 * 2);
+        assert_eq!(known.0.lock().len(), 4 * 3 * 2);
+    }
+
+    #[test]
+    fn a_result_finds_the_action_of_its_call() {
+        let known = KnownActions::default();
+        for (command, is_shared) in [("ls", true), ("a\0b", false)] {
+            let before = Event::before_tool("Bash", json!({"command": command}));
+            let after = Event { kind: EventKind::AfterTool, ..before.clone() };
+            let (Fact::Action(one), Fact::Action(other)) = (known.derive(&before), known.derive(&after))
+            else {
+                panic!("`{command}` has an action")
+            };
+            assert_eq!(std::sync::Arc::ptr_eq(&one, &other), is_shared, "{command}");
+        }
     }
 
     #[test]

@@ -27,6 +27,7 @@ pub mod authoring;
 pub mod background;
 pub mod cases;
 mod chunks;
+mod clean_texts;
 mod clock;
 mod decide;
 mod deep;

@@ -17,7 +17,6 @@ use midrail_core::{
     AuditRef, Decision, Effect, Event, EventKind, Fact, FactKey, HookCall, Policy, Record, Suppressed,
     chunk_stream, visit_texts,
 };
-use midrail_scan::secrets;
 use midrail_store::{Commit, StoreError};
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -26,6 +25,7 @@ use self::inputs::DecisionInputs;
 use self::secret_scan::{ScanContext, SecretScan};
 use crate::approvals::{self, Waiting};
 use crate::chunks::{StreamChunk, held_key};
+use crate::clean_texts::CleanTexts;
 use crate::engine::Engine;
 use crate::error::{EngineError, EngineResult, MAX_TRIES};
 use crate::hooks::StartedHook;
@@ -95,7 +95,7 @@ impl<'e> Pipeline<'e> {
         // Events without a session have no next event that could lose the policy.
         let last_policy = event.session.as_ref().and_then(|_| engine.last_policy(policy));
         event.session = Some(session_id(&event));
-        let may_have_secrets = check_texts(&event)?;
+        let may_have_secrets = check_texts(&event, &engine.clean_texts)?;
         let context = ScanContext { key: &engine.fingerprint_key, policy };
         let mut joined = None;
         if let Some(name) = chunk_stream(&event).map(held_key) {
@@ -367,16 +367,17 @@ fn log_record(record: &Record, place: &AuditRef) {
 
 /// Rejects an event that is too large to be decided in time, from every source. Guardrails see an accepted event as a whole.
 /// Returns whether it may have secrets.
-fn check_texts(event: &Event) -> EngineResult<bool> {
+fn check_texts(event: &Event, clean_texts: &CleanTexts) -> EngineResult<bool> {
     let mut bytes = 0;
     if let Some(tool) = &event.tool {
         visit_texts(&tool.args, &mut |_, text| bytes += text.len())?;
     }
     let mut may_have_secrets = false;
+    let mut check = clean_texts.check();
     let extent = visit_texts(event, &mut |member, text| {
         // A call that is rejected for its size is not scanned.
         if !may_have_secrets && bytes <= Event::MAX_ARGS_BYTES {
-            may_have_secrets = secrets::may_contain(member, text);
+            may_have_secrets = check.may_contain(member, text);
         }
     })?;
     if extent.depth > Event::MAX_DEPTH {

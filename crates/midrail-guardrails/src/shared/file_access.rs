@@ -237,6 +237,9 @@ fn own_files<'a>(
     action: &'a Action,
     hooks: &'a [String],
 ) -> Result<Vec<(&'a str, ScriptSource)>, Missing> {
+    if hooks.is_empty() && context.is_without_own_files(action) {
+        return Ok(Vec::new());
+    }
     // A diff names the files that it changes, also if the agent did not write it.
     let diffs: BTreeSet<&str> = action.patches.iter().map(String::as_str).collect();
     let run = action.scripts.iter().chain(hooks).chain(&action.patches).map(|path| (path, true));
@@ -251,12 +254,16 @@ fn own_files<'a>(
     let downloads =
         if candidates.is_empty() { Downloads::default() } else { Downloads::from_context(context)? };
     let mut own: Vec<(&str, ScriptSource)> = Vec::new();
+    let mut is_known = true;
     for (path, is_run, place, written) in candidates {
         // A file that is only read and has an unknown state is skipped.
         let (place, written) = match (place, written.transpose()) {
             (Ok(place), Ok(written)) => (place, written.flatten()),
             (Err(missing), _) | (_, Err(missing)) if is_run => return Err(missing),
-            _ => continue,
+            _ => {
+                is_known = false;
+                continue;
+            }
         };
         let is_diff = diffs.contains(path.as_str());
         let is_downloaded = downloads.contains(&place.key) && !is_diff;
@@ -270,6 +277,9 @@ fn own_files<'a>(
         if own.len() > MAX_SCRIPTS {
             return Err(Missing("the action runs too many scripts".to_owned()));
         }
+    }
+    if is_known && own.is_empty() && hooks.is_empty() {
+        context.note_without_own_files(action);
     }
     Ok(own)
 }

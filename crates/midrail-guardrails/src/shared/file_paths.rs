@@ -410,6 +410,7 @@ mod tests {
             FILES.list("midrail files"),
             FILES.list("startup files"),
             HOST_SETTINGS.list("hosts"),
+            HOST_SETTINGS.list("extensions"),
             SENSITIVE_FILES.list("protected"),
         ];
         for list in lists {

@@ -235,7 +235,7 @@ impl CommandPattern {
         let args: Vec<Arg> = call.args.iter().map(Arg::known).collect();
         let words = Arguments::parse(row, &self.args, &[]).operands;
         let count = words.iter().take_while(|word| word.text != "*").count();
-        let places = Arguments::parse(row, &args, &[]).places;
+        let places = Arguments::parse(row, &args, &[]).places.clone();
         count.checked_sub(1).and_then(|last| places.get(last)).map_or(0, |place| place + 1)
     }
 }

@@ -43,7 +43,13 @@ pub(super) struct Call<'a> {
 impl<'a> Call<'a> {
     /// Parses the arguments of an invocation. The options in `more` take a value as well.
     pub(super) fn new(invocation: &'a Invocation, program: &'static Program, more: &[&str]) -> Call<'a> {
-        Call { invocation, arguments: Arguments::parse(program, &invocation.args, more) }
+        let is_own = more.is_empty() && std::ptr::eq(program, programs::row(&invocation.program));
+        let arguments = if is_own {
+            Arguments::new(invocation)
+        } else {
+            Arguments::parse(program, &invocation.args, more)
+        };
+        Call { invocation, arguments }
     }
 
     /// The text of an operand, as conditions see it.

@@ -36,7 +36,7 @@ pub(super) fn find_command<'a>(
     let mut assignments = Vec::new();
     let leading = Arguments::parse(program, args.get(..from).unwrap_or_default(), &more);
     let folders = leading.values_of(program.folders).cloned().collect();
-    let mut unknown = leading.unknown;
+    let mut unknown = leading.unknown.clone();
     let mut at = if has_command { start.map_or(0, |start| start + 1) } else { rest.len() };
     let mut operands = run.operands;
     let mut has_dashes = false;
@@ -45,7 +45,7 @@ pub(super) fn find_command<'a>(
         if leading.has(run.instead) {
             operands = operands.saturating_sub(1);
         }
-        unknown = unknown.or(leading.unknown);
+        unknown = unknown.or_else(|| leading.unknown.clone());
         let Some(next) = leading.places.first().map(|next| at + next) else {
             at = rest.len();
             break;

@@ -1,7 +1,9 @@
 //! One program that a command line starts, with its words resolved as far as the line shows them: what the walk of a command
 //! line hands to the tables of `super::danger`.
 
+use std::cell::OnceCell;
 use std::ops::Range;
+use std::rc::Rc;
 
 use crate::words::places::TEMPORARY_VARIABLES;
 
@@ -209,7 +211,54 @@ pub struct Invocation {
     pub start: usize,
     /// One past its last byte.
     pub end: usize,
+    /// Its arguments, parsed.
+    pub(super) known_arguments: KnownArguments,
 }
+
+/// Arguments by what they are.
+#[derive(Debug, Default)]
+pub(super) struct ParsedArguments {
+    /// The indices of operands.
+    pub(super) places: Vec<usize>,
+    /// Options with their values: `-o file`, `-ofile`, `--output=file`.
+    pub(super) values: Vec<(String, Arg)>,
+    /// Options without a value; clusters such as `-rf` are split.
+    pub(super) flags: Vec<String>,
+    /// How many operands come before `--`, if there is one.
+    pub(super) end_of_options: Option<usize>,
+    /// The first option in front of the subcommand that the row does not know, and that might take the next word as its
+    /// value.
+    pub(super) unknown: Option<String>,
+    /// Options without a value that follow one that the row does not know: each might be its value.
+    pub(super) doubtful: Vec<String>,
+    /// How many operands come before the first value of an option that may be several words, or none: `-C $(…)`. The role of
+    /// every later word is unknown.
+    pub(super) splits: Option<usize>,
+}
+
+/// The parsed arguments of an invocation, once they were asked for. A copy, whose arguments may be changed, is parsed anew.
+#[derive(Debug, Default)]
+pub(super) struct KnownArguments(OnceCell<Rc<ParsedArguments>>);
+
+impl KnownArguments {
+    pub(super) fn get_or_parse(&self, parse: impl FnOnce() -> Rc<ParsedArguments>) -> Rc<ParsedArguments> {
+        Rc::clone(self.0.get_or_init(parse))
+    }
+}
+
+impl Clone for KnownArguments {
+    fn clone(&self) -> Self {
+        KnownArguments::default()
+    }
+}
+
+impl PartialEq for KnownArguments {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for KnownArguments {}
 
 /// A file of which it is known what it holds.
 #[derive(Debug, Clone, PartialEq, Eq)]

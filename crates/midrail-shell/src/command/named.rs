@@ -19,8 +19,22 @@ pub(crate) const QUOTES: &[char] = &['"', '\''];
 
 /// Whether a text may name such a file. Cheap: most words do not.
 pub(crate) fn is_mentioned(text: &str) -> bool {
-    let lower = plain(text).to_ascii_lowercase();
-    AGENT_PLACES.iter().any(|place| lower.contains(place))
+    let text = plain(text);
+    let bytes = text.as_bytes();
+    let starts = bytes.iter().enumerate().filter(|(_, byte)| may_start_place(**byte));
+    starts.filter_map(|(at, _)| bytes.get(at..)).any(|rest| {
+        let begins = |place: &&[u8]| rest.get(..place.len()).is_some_and(|it| it.eq_ignore_ascii_case(place));
+        let first = rest.first().map(u8::to_ascii_lowercase);
+        AGENT_PLACES
+            .iter()
+            .map(|place| place.as_bytes())
+            .any(|place| place.first().copied() == first && begins(&place))
+    })
+}
+
+/// Whether one of the places begins with this letter or mark, in either case.
+fn may_start_place(byte: u8) -> bool {
+    matches!(byte.to_ascii_lowercase(), b'.' | b'/' | b'c' | b'g' | b'm' | b'o')
 }
 
 /// The paths in a word: the word itself, the value of an option or assignment, and the elements of a list.
@@ -156,5 +170,15 @@ mod tests {
         ] {
             assert!(paths_in_code(code, QUOTES, false).is_empty(), "{code}");
         }
+    }
+
+    #[test]
+    fn places_begin_with_a_known_letter_or_mark() {
+        for place in AGENT_PLACES {
+            assert!(place.bytes().next().is_some_and(may_start_place), "{place}");
+            assert_eq!(*place, place.to_ascii_lowercase());
+            assert!(is_mentioned(&format!("x{}", place.to_ascii_uppercase())), "{place}");
+        }
+        assert!(!is_mentioned("--workspace /code midrai"));
     }
 }

@@ -81,9 +81,12 @@ fn addresses_carry_data(invocation: &Invocation) -> bool {
 }
 
 fn is_dry_run(invocation: &Invocation) -> bool {
-    let row = programs::row(&invocation.program);
-    let arguments = Arguments::parse(row, &invocation.args, &[]);
-    row.dry_runs.iter().any(|name| arguments.has(&[name]))
+    let dry_runs = programs::row(&invocation.program).dry_runs;
+    if dry_runs.is_empty() {
+        return false;
+    }
+    let arguments = Arguments::new(invocation);
+    dry_runs.iter().any(|name| arguments.has(&[name]))
 }
 
 fn is_contacted(host: &str, contacted: &Contacted) -> bool {
@@ -107,7 +110,7 @@ enum Target {
 
 /// The target of `git push` and of commands such as `gh issue create -R owner/name`. `None`: its arguments and its row tell it.
 fn target(invocation: &Invocation) -> Option<Target> {
-    let arguments = Arguments::parse(programs::row(&invocation.program), &invocation.args, &[]);
+    let arguments = Arguments::new(invocation);
     let subcommand = arguments.operands.first().map(|arg| arg.text.as_str()).unwrap_or_default();
     let host = match (invocation.program.as_str(), subcommand) {
         ("git", "push") => {

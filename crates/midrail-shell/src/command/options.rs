@@ -1,6 +1,9 @@
 //! The one parser of arguments: options, their values and operands, by the row of the program.
 
-use super::invocation::{Arg, Invocation};
+use std::ops::Deref;
+use std::rc::Rc;
+
+use super::invocation::{Arg, Invocation, ParsedArguments};
 use super::programs::{self, Program, Run, Style};
 use crate::words::shell::{COMMON_OPTIONS, SWITCH_VALUES};
 
@@ -15,38 +18,39 @@ pub(super) struct Arguments<'a> {
     args: &'a [Arg],
     /// The arguments that are no options and no values of options.
     pub(super) operands: Vec<&'a Arg>,
-    /// Their indices.
-    pub(super) places: Vec<usize>,
-    /// Options with their values: `-o file`, `-ofile`, `--output=file`.
-    pub(super) values: Vec<(String, Arg)>,
-    /// Options without a value; clusters such as `-rf` are split.
-    pub(super) flags: Vec<String>,
-    /// How many operands come before `--`, if there is one.
-    pub(super) end_of_options: Option<usize>,
-    /// The first option in front of the subcommand that the row does not know, and that might take the next word as its
-    /// value.
-    pub(super) unknown: Option<String>,
-    /// Options without a value that follow one that the row does not know: each might be its value.
-    doubtful: Vec<String>,
-    /// How many operands come before the first value of an option that may be several words, or none: `-C $(…)`. The role of
-    /// every later word is unknown.
-    pub(super) splits: Option<usize>,
+    parsed: Rc<ParsedArguments>,
+}
+
+impl Deref for Arguments<'_> {
+    type Target = ParsedArguments;
+
+    fn deref(&self) -> &ParsedArguments {
+        &self.parsed
+    }
 }
 
 impl<'a> Arguments<'a> {
-    /// Parses all arguments of an invocation.
+    /// Parses all arguments of an invocation, which is done once.
     pub(super) fn new(invocation: &'a Invocation) -> Self {
-        Arguments::parse(programs::row(&invocation.program), &invocation.args, &[])
+        let program = programs::row(&invocation.program);
+        let args = invocation.args.as_slice();
+        // The operands of `find` are not all of its words without a dash.
+        if program.style == Style::Search {
+            return Arguments::parse(program, args, &[]);
+        }
+        let parsed = invocation.known_arguments.get_or_parse(|| Arguments::parse(program, args, &[]).parsed);
+        let operands = parsed.places.iter().filter_map(|at| args.get(*at)).collect();
+        Arguments { program, args, operands, parsed }
     }
 
     /// Parses arguments. The options in `more` take a value as well.
     pub(super) fn parse(program: &'static Program, args: &'a [Arg], more: &[&str]) -> Self {
-        Parser { arguments: Arguments::empty(program, args), more, stops: false, has_globals: true }.run()
+        Parser::new(program, args, more).run()
     }
 
     /// Parses arguments up to the first operand, which is then the only one.
     pub(super) fn leading(program: &'static Program, args: &'a [Arg], more: &[&str]) -> Self {
-        Parser { arguments: Arguments::empty(program, args), more, stops: true, has_globals: true }.run()
+        Parser { stops: true, ..Parser::new(program, args, more) }.run()
     }
 
     /// Parses arguments after the subcommand that runs a command, up to the first operand.
@@ -57,23 +61,7 @@ impl<'a> Arguments<'a> {
         more: &[&str],
     ) -> Self {
         let has_globals = run.subcommands.is_empty();
-        Parser { arguments: Arguments::empty(program, args), more, stops: true, has_globals }.run()
-    }
-
-    fn empty(program: &'static Program, args: &'a [Arg]) -> Self {
-        let (operands, places, values, flags) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Arguments {
-            program,
-            args,
-            operands,
-            places,
-            values,
-            flags,
-            end_of_options: None,
-            unknown: None,
-            doubtful: Vec::new(),
-            splits: None,
-        }
+        Parser { stops: true, has_globals, ..Parser::new(program, args, more) }.run()
     }
 
     /// Whether one of these options is present without a value.
@@ -129,7 +117,7 @@ impl<'a> Arguments<'a> {
         {
             options.push(option);
             let more: Vec<&str> = options.iter().map(String::as_str).collect();
-            unknown = Arguments::parse(self.program, self.args, &more).unknown;
+            unknown = Arguments::parse(self.program, self.args, &more).unknown.clone();
         }
         options
     }
@@ -155,7 +143,10 @@ impl<'a> Arguments<'a> {
 }
 
 struct Parser<'a, 'm> {
-    arguments: Arguments<'a>,
+    program: &'static Program,
+    args: &'a [Arg],
+    operands: Vec<&'a Arg>,
+    parsed: ParsedArguments,
     more: &'m [&'m str],
     /// It stops at the first operand.
     stops: bool,
@@ -163,69 +154,79 @@ struct Parser<'a, 'm> {
     has_globals: bool,
 }
 
-impl<'a> Parser<'a, '_> {
+impl<'a, 'm> Parser<'a, 'm> {
+    fn new(program: &'static Program, args: &'a [Arg], more: &'m [&'m str]) -> Self {
+        let (operands, parsed) = (Vec::new(), ParsedArguments::default());
+        Parser { program, args, operands, parsed, more, stops: false, has_globals: true }
+    }
+
     fn run(mut self) -> Arguments<'a> {
-        if self.arguments.program.style == Style::Search {
+        if self.program.style == Style::Search {
             self.search();
-            return self.arguments;
+        } else {
+            self.sort();
         }
+        let Parser { program, args, operands, parsed, .. } = self;
+        Arguments { program, args, operands, parsed: Rc::new(parsed) }
+    }
+
+    fn sort(&mut self) {
         let mut at = 0;
         let mut is_after_unknown = false;
-        let args = self.arguments.args;
+        let args = self.args;
         while let Some(arg) = args.get(at) {
             let text = arg.text.as_str();
             let is_operand = !text.starts_with('-')
-                || (text.len() < 2 && !self.arguments.program.is_flag(text))
+                || (text.len() < 2 && !self.program.is_flag(text))
                 || arg.begins_unknown();
             // `cargo +nightly`
-            if text.starts_with('+') && self.is_leading() && self.arguments.program.is_flag("+") {
+            if text.starts_with('+') && self.is_leading() && self.program.is_flag("+") {
                 at += 1;
                 continue;
             }
             if text == "--" {
-                self.arguments.end_of_options = Some(self.arguments.operands.len());
+                self.parsed.end_of_options = Some(self.operands.len());
                 let most = if self.stops { 1 } else { usize::MAX };
-                self.arguments.places.extend((at + 1..args.len()).take(most));
-                self.arguments.operands.extend(args.iter().skip(at + 1).take(most));
+                self.parsed.places.extend((at + 1..args.len()).take(most));
+                self.operands.extend(args.iter().skip(at + 1).take(most));
                 break;
             }
             if is_operand {
-                self.arguments.places.push(at);
-                self.arguments.operands.push(arg);
+                self.parsed.places.push(at);
+                self.operands.push(arg);
                 if self.stops {
                     break;
                 }
                 is_after_unknown = false;
             } else {
-                let before = self.arguments.flags.len();
+                let before = self.parsed.flags.len();
                 let used = self.option(arg, args.get(at + 1));
-                let added = self.arguments.flags.get(before..).unwrap_or_default();
+                let added = self.parsed.flags.get(before..).unwrap_or_default();
                 if is_after_unknown {
-                    self.arguments.doubtful.extend_from_slice(added);
+                    self.parsed.doubtful.extend_from_slice(added);
                 }
-                let last = self.arguments.flags.last().filter(|_| used == 0 && !text.contains('='));
+                let last = self.parsed.flags.last().filter(|_| used == 0 && !text.contains('='));
                 is_after_unknown = last.is_some_and(|last| !self.is_known(last));
                 at += used;
             }
             at += 1;
         }
-        self.arguments
     }
 
     /// One argument that begins with a dash. Returns how many further arguments were used.
     fn option(&mut self, arg: &Arg, next: Option<&Arg>) -> usize {
         let text = arg.text.as_str();
-        let program = self.arguments.program;
+        let program = self.program;
         let is_long = text.starts_with("--") || program.style == Style::SingleDash;
         if is_long && let Some((name, _)) = text.split_once('=') {
             let full_name = program.spelled_out(name).to_owned();
-            self.arguments.values.push((full_name, arg.tail(name.len() + 1)));
+            self.parsed.values.push((full_name, arg.tail(name.len() + 1)));
             return 0;
         }
         let name = program.spelled_out(text);
         if self.takes_value(name) {
             self.note_split(next);
-            self.arguments.values.push((name.to_owned(), next.cloned().unwrap_or_default()));
+            self.parsed.values.push((name.to_owned(), next.cloned().unwrap_or_default()));
             return 1 + usize::from(program.pairs.contains(&name));
         }
         let is_signal = program.has_signals
@@ -235,7 +236,7 @@ impl<'a> Parser<'a, '_> {
             if !is_signal {
                 self.note_unknown(text, text, next);
             }
-            self.arguments.flags.push(text.to_owned());
+            self.parsed.flags.push(text.to_owned());
             return 0;
         }
         self.cluster(arg, next)
@@ -255,45 +256,45 @@ impl<'a> Parser<'a, '_> {
                 } else {
                     (arg.tail(from), 0)
                 };
-                self.arguments.values.push((flag, value));
+                self.parsed.values.push((flag, value));
                 return used;
             }
             self.note_unknown(&flag, text, next);
             // A repeated letter counts once, so that a flood of letters costs nothing.
-            if self.arguments.flags.last() != Some(&flag) {
-                self.arguments.flags.push(flag);
+            if self.parsed.flags.last() != Some(&flag) {
+                self.parsed.flags.push(flag);
             }
         }
         0
     }
 
     fn takes_value(&self, option: &str) -> bool {
-        let program = self.arguments.program;
+        let program = self.program;
         self.more.contains(&option)
             || program.takes_value(option, self.has_globals && self.is_leading())
             || self.subcommand().is_some_and(|subcommand| program.takes_own_value(option, subcommand))
     }
 
     fn subcommand(&self) -> Option<&str> {
-        let groups = self.arguments.program.groups;
-        let mut words = self.arguments.operands.iter().map(|operand| operand.text.as_str());
+        let groups = self.program.groups;
+        let mut words = self.operands.iter().map(|operand| operand.text.as_str());
         words.find(|word| !groups.contains(word))
     }
 
     /// Whether the subcommand is still to come.
     fn is_leading(&self) -> bool {
-        let groups = self.arguments.program.groups;
-        self.arguments.operands.iter().all(|operand| groups.contains(&operand.text.as_str()))
+        let groups = self.program.groups;
+        self.operands.iter().all(|operand| groups.contains(&operand.text.as_str()))
     }
 
     fn is_known(&self, option: &str) -> bool {
-        self.arguments.program.is_flag(option) || COMMON_OPTIONS.contains(&option)
+        self.program.is_flag(option) || COMMON_OPTIONS.contains(&option)
     }
 
     /// Remembers where the value of an option may be several words, or none.
     fn note_split(&mut self, value: Option<&Arg>) {
         if value.is_some_and(|value| value.may_split) {
-            self.arguments.splits.get_or_insert(self.arguments.operands.len());
+            self.parsed.splits.get_or_insert(self.operands.len());
         }
     }
 
@@ -303,21 +304,19 @@ impl<'a> Parser<'a, '_> {
         // `npm --yes true exec`
         let is_switch = next.is_some_and(|next| SWITCH_VALUES.contains(&next.text.as_str()));
         let is_known = self.is_known(option) && !is_switch;
-        let (program, operands) = (self.arguments.program, &self.arguments.operands);
-        let is_leading = operands.iter().all(|operand| program.is_prefix(&operand.text));
-        if self.arguments.unknown.is_none() && is_leading && is_followed && !is_known {
-            self.arguments.unknown = Some(text.to_owned());
+        let is_leading = self.operands.iter().all(|operand| self.program.is_prefix(&operand.text));
+        if self.parsed.unknown.is_none() && is_leading && is_followed && !is_known {
+            self.parsed.unknown = Some(text.to_owned());
         }
     }
 
     /// `find`: a negated test does not narrow the search, nor does one after `-delete`.
     fn search(&mut self) {
-        let arguments = &mut self.arguments;
         let mut is_negated = false;
-        for part in find_parts(arguments.args) {
+        for part in find_parts(self.args) {
             let (name, value) = match part {
                 FindPart::Folder(folder) => {
-                    arguments.operands.push(folder);
+                    self.operands.push(folder);
                     continue;
                 }
                 FindPart::Not => {
@@ -331,8 +330,8 @@ impl<'a> Parser<'a, '_> {
             };
             match value {
                 _ if is_negated => {}
-                Some(value) => arguments.values.push((name.to_owned(), value)),
-                None => arguments.flags.push(name.to_owned()),
+                Some(value) => self.parsed.values.push((name.to_owned(), value)),
+                None => self.parsed.flags.push(name.to_owned()),
             }
             if name == "-delete" {
                 return;
@@ -352,9 +351,31 @@ pub(super) fn after_subcommand(
     if subcommands.is_empty() {
         return Some(0);
     }
+    if let Some(word) = first_word(program, args)
+        && !subcommands.iter().any(|words| may_begin(program, words, word))
+    {
+        return None;
+    }
     let parsed = Arguments::parse(program, args, more);
     let count = subcommands.iter().find_map(|words| parsed.begins_with(words))?;
     parsed.places.get(count.checked_sub(1)?).map(|last| last + 1)
+}
+
+/// Whether the first of some words may be this one.
+fn may_begin(program: &Program, words: &str, first: &str) -> bool {
+    let word = words.split_whitespace().next();
+    word.is_none_or(|word| word.split('|').any(|word| program.is_word(word, first)))
+}
+
+/// The first argument, if it is the first operand whatever options the program has: `test` in `cargo test`.
+fn first_word<'a>(program: &Program, args: &'a [Arg]) -> Option<&'a str> {
+    let first = args.first().filter(|first| !first.begins_unknown() && program.style != Style::Search)?;
+    Some(first.text.as_str()).filter(|text| !text.starts_with(['-', '+']))
+}
+
+/// Whether the first argument is the subcommand: no option comes before it, and no word that is not known.
+pub(super) fn begins_with_subcommand(program: &Program, args: &[Arg]) -> bool {
+    first_word(program, args).is_some_and(|word| !program.is_prefix(word))
 }
 
 /// The arguments after a subcommand that runs a command, such as `docker run`, and its row.

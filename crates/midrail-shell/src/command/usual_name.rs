@@ -43,7 +43,7 @@ fn usual_name(program: &str, args: &[Arg]) -> Option<(&'static str, Vec<usize>)>
     let is_named =
         |words: &[&str]| given.operands.len() >= words.len() && words.iter().zip(&given.operands).all(is_it);
     let row = names.iter().find(|row| is_named(row.words))?;
-    Some((row.usual, given.places.into_iter().take(row.words.len()).collect()))
+    Some((row.usual, given.places.iter().copied().take(row.words.len()).collect()))
 }
 
 #[cfg(test)]

@@ -68,8 +68,14 @@ impl Pipeline<'_> {
             }
             FactKey::Injections => {
                 let event = inputs.shown(&self.event);
-                let action = self.engine.known_actions.derive(event);
-                let action = if let Fact::Action(action) = &action { Some(action.as_ref()) } else { None };
+                let derived;
+                let action = match inputs.facts.action().filter(|_| inputs.rewritten.is_none()) {
+                    Some(action) => Some(action),
+                    None => {
+                        derived = self.engine.known_actions.derive(event);
+                        if let Fact::Action(action) = &derived { Some(action.as_ref()) } else { None }
+                    }
+                };
                 let origin = text_origin(event, action, inputs.facts.root.as_deref());
                 let find = |event: &Value, key: &[u8]| scan_event::find_injections(event, origin, key);
                 self.in_new_text(self.scan_with(event, find, Fact::Findings), None)

@@ -20,6 +20,7 @@ fn invocation(line: &str) -> Invocation {
         input,
         start: 0,
         end: line.len(),
+        ..Invocation::default()
     }
 }
 

@@ -20,6 +20,9 @@ pub(super) fn touched(invocation: &Invocation, found: &mut TouchedFiles) {
     // `npx prettier@3`
     let program = program.split_once('@').map_or(program, |(name, _)| name);
     let row = programs::row(program);
+    if row.formats.is_empty() {
+        return;
+    }
     let sorted = Arguments::parse(row, args, &[]);
     // `cargo +nightly fmt`
     let named = sorted.operands.iter().copied().filter(|arg| !arg.text.starts_with('+'));

@@ -14,11 +14,12 @@ impl Walk {
     /// Runs what a program hands to a shell.
     pub(super) fn escapes(&mut self, invocation: &Invocation, scope: &Scope, input: &Stream) {
         let program = invocation.program.as_str();
-        let marks: Vec<&str> = marks_of(LINE_ESCAPES, program).collect();
+        let family = programs::family(program);
+        let marks: Vec<&str> = marks_of(LINE_ESCAPES, program, family).collect();
         let ends: Vec<(&str, &str)> =
-            marks_of(TEXT_ESCAPES, program).filter_map(|row| row.split_once(' ')).collect();
-        let pipes: Vec<&str> = marks_of(PIPE_ESCAPES, program).collect();
-        let is_make = programs::family(program) == "make";
+            marks_of(TEXT_ESCAPES, program, family).filter_map(|row| row.split_once(' ')).collect();
+        let pipes: Vec<&str> = marks_of(PIPE_ESCAPES, program, family).collect();
+        let is_make = family == "make";
         if marks.is_empty() && ends.is_empty() && pipes.is_empty() && !is_make {
             return;
         }
@@ -42,11 +43,13 @@ impl Walk {
 }
 
 /// The marks of a program in a list of rows `program mark`. A row of a family is also that of its programs.
-fn marks_of(rows: &'static [&'static str], program: &str) -> impl Iterator<Item = &'static str> {
-    rows.iter().filter_map(move |row| {
-        let (name, mark) = row.split_once(' ')?;
-        (name == program || name == programs::family(program)).then_some(mark)
-    })
+fn marks_of(
+    rows: &'static [&'static str],
+    program: &str,
+    family: &str,
+) -> impl Iterator<Item = &'static str> {
+    let mark_of = |row: &'static str, name: &str| row.strip_prefix(name)?.strip_prefix(' ');
+    rows.iter().filter_map(move |row| mark_of(row, program).or_else(|| mark_of(row, family)))
 }
 
 /// The command in `CC='rm x'`.

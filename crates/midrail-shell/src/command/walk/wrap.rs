@@ -2,7 +2,7 @@
 
 use super::super::inner_command::{WrappedCommand, assignment, find_command};
 use super::super::invocation::{Arg, Folder, Invocation, joined, quoted_line};
-use super::super::options::{Arguments, MAX_UNKNOWN, after_subcommand};
+use super::super::options::{Arguments, MAX_UNKNOWN, after_subcommand, begins_with_subcommand};
 use super::super::programs::{self, Program, Rest, Run};
 use super::super::scope::Scope;
 use super::containers;
@@ -209,6 +209,9 @@ impl Walk {
         scope: &Scope,
     ) {
         let program = programs::row(&invocation.program);
+        if begins_with_subcommand(program, args) {
+            return;
+        }
         let mut rest = args;
         let mut command = None;
         for _ in 0..MAX_UNKNOWN {
@@ -240,7 +243,8 @@ impl Walk {
         let has_code = |found: &WrappedCommand<'_>| found.options.has_value(run.code);
         let unknown_in = |found: Option<&WrappedCommand<'_>>, more: &[&str]| match found {
             Some(found) => found.unknown.clone(),
-            None => Arguments::parse(program, args, &[run.values, more].concat()).unknown,
+            None if begins_with_subcommand(program, args) => None,
+            None => Arguments::parse(program, args, &[run.values, more].concat()).unknown.clone(),
         };
         let mut options: Vec<String> = Vec::new();
         let mut unknown = unknown_in(found, &[]);
