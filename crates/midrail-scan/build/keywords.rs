@@ -3,10 +3,13 @@
 use std::io;
 
 use crate::keyword_hash::{
-    AHEAD, BEHIND, FIRST_BITS, FOURTH_BITS, HERE, MIXES, SLOTS, class, head, mix, mix_four, slot,
+    BEHIND_ANCHOR, FIRST_BITS, FOURTH_BITS, MARKED, MIXES, SLOTS, class, head, mix, mix_four, slot,
 };
 use crate::letter_pairs::{cost, place};
 use crate::source::write;
+
+const AT_ANCHOR: u8 = BEHIND_ANCHOR << 1;
+const BEFORE_ANCHOR: u8 = BEHIND_ANCHOR << 2;
 
 /// A keyword, and what it leads to.
 pub struct Keyword {
@@ -71,19 +74,19 @@ fn add_marks(marks: &mut [u8], anchors: &mut [u8], before: &[u8], rest: &[u8]) {
     let fourth = rest.get(3).copied();
     let mixed = mix(u16::from_le_bytes([rest[0], rest[1]]), u16::from_le_bytes([rest[2], 0]));
     anchors[usize::from(mixed)] |= fourth.map_or(u8::MAX, class);
-    mark(marks, HERE, [rest[0], rest[1], rest[2]], fourth);
+    mark(marks, AT_ANCHOR, [rest[0], rest[1], rest[2]], fourth);
     match (rest, before) {
         (&[_, second, third, fourth, fifth, ..], _) => {
-            mark(marks, BEHIND, [second, third, fourth], Some(fifth));
+            mark(marks, BEHIND_ANCHOR, [second, third, fourth], Some(fifth));
         }
         // Too short to be recognised from its second byte on: the byte before counts.
         (&[first, second, third, ..], &[.., before]) => {
-            mark(marks, AHEAD, [before, first, second], Some(third));
+            mark(marks, BEFORE_ANCHOR, [before, first, second], Some(third));
         }
-        (&[_, second, third, fourth], []) => mark(marks, BEHIND, [second, third, fourth], None),
+        (&[_, second, third, fourth], []) => mark(marks, BEHIND_ANCHOR, [second, third, fourth], None),
         (&[first, second, third], []) => {
             for before in 0..=FIRST_BITS {
-                mark(marks, AHEAD, [before, first, second], Some(third));
+                mark(marks, BEFORE_ANCHOR, [before, first, second], Some(third));
             }
         }
         _ => {}
@@ -95,7 +98,7 @@ fn mark(marks: &mut [u8], mark: u8, [first, second, third]: [u8; 3], next: Optio
     let all = 0..=FOURTH_BITS;
     for fourth in next.map_or(all, |next| next..=next) {
         let pair = u16::from_le_bytes([first, second]);
-        marks[usize::from(mix_four(pair, u16::from_le_bytes([third, fourth])))] |= mark;
+        marks[usize::from(mix_four(pair, u16::from_le_bytes([third, fourth])))] |= MARKED | mark;
     }
 }
 

@@ -1,13 +1,15 @@
 //! Runs one detector over 4 KB of one kind of clean text, so that `callgrind` can count its instructions:
 //! `valgrind --tool=callgrind target/release/examples/instructions secrets prose 100`.
 //!
-//! The difference between two counts of runs is the cost of the detector. Without a detector, nothing is searched.
+//! The difference between two counts of runs is the cost of the detector. `all` runs all as a decision does. Without a detector, nothing is searched.
 #![allow(clippy::disallowed_methods, reason = "a program for developers: it reads its arguments and files")]
 
 use std::hint::black_box;
 
+use midrail_scan::event::OutlinedEvent;
 use midrail_scan::injection::{self, Origin};
 use midrail_scan::{personal, secrets};
+use serde_json::json;
 
 #[path = "../../../benches/scan/texts.rs"]
 mod texts;
@@ -29,6 +31,12 @@ fn main() {
             "secrets" => _ = black_box(secrets::scan(text)),
             "personal" => _ = black_box(personal::scan(text)),
             "injections" => _ = black_box(injection::scan_from(text, Origin::Project)),
+            "all" => {
+                let event = OutlinedEvent::new(json!({ "result": text }));
+                _ = black_box(secrets::scan(text));
+                _ = black_box(event.find_personal_data(b"key"));
+                _ = black_box(event.find_injections(Origin::Project, b"key"));
+            }
             "outside" => _ = black_box(injection::scan_from(text, Origin::Outside)),
             _ => {}
         }

@@ -63,7 +63,10 @@ static CLASSES: [u8; 256] = {
         if !byte.is_ascii() || matches!(byte, b'\'' | b'-') {
             classes[number] |= PLACE_NAME;
         }
-        if byte > b' ' && byte < 0x7f && !matches!(byte, b'"' | b'\'' | b'`' | b'<' | b'>' | b',' | b';' | b'\\') {
+        if byte > b' '
+            && byte < 0x7f
+            && !matches!(byte, b'"' | b'\'' | b'`' | b'<' | b'>' | b',' | b';' | b'\\')
+        {
             classes[number] |= KEY;
         }
         number += 1;
@@ -118,11 +121,7 @@ pub(crate) fn starts_with_any_case(text: &[u8], start: &[u8]) -> bool {
 /// A set of three bytes. It may have others than were added to it, but excludes most.
 pub(crate) struct Threes([u64; THREES / 64]);
 
-#[expect(
-    clippy::as_conversions,
-    clippy::indexing_slicing,
-    reason = "constants know no other way, and ten bits are a place"
-)]
+#[expect(clippy::indexing_slicing, reason = "constants know no other way, and ten bits are a place")]
 impl Threes {
     /// No bytes.
     pub(crate) const EMPTY: Self = Threes([0; THREES / 64]);

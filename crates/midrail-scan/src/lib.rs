@@ -3,6 +3,9 @@
 //! The crate reports what it finds; it does not decide what follows from it. The formats, phrases and words that it knows
 //! are data files under `data/`, which the build script validates and compiles.
 //!
+//! `outline` passes over a text once and classifies its bytes, a bit for each. Personal data and injections are looked for at
+//! the places that this leaves; [`event::OutlinedEvent`] shares it between them.
+//!
 //! ```
 //! let text = "export GITHUB_TOKEN=ghp_9f3Kq71vB0xTz28LmWc4PnRs5uYdEf6GhJi9";
 //! let hits = midrail_scan::secrets::scan(text);

@@ -15,8 +15,10 @@ pub(crate) struct Block {
     pub(crate) digits: u64,
     /// Bytes of characters beyond ASCII.
     pub(crate) high: u64,
-    /// Signs that may begin an escape or markup, or join words.
+    /// Signs that may begin an escape or markup.
     pub(crate) signs: u64,
+    /// Apostrophes and hyphens, which may join words.
+    pub(crate) joints: u64,
 }
 
 impl Block {
@@ -36,20 +38,17 @@ impl Block {
             digits: mask(columns, |byte| byte.is_ascii_digit()),
             high: if is_ascii & HIGH_BITS == 0 { 0 } else { mask(columns, |byte| byte >= 0x80) },
             signs: mask(columns, is_sign),
+            joints: mask(columns, |byte| (byte == b'\'') | (byte == b'-')),
         }
     }
 }
 
 const HIGH_BITS: u64 = u64::from_ne_bytes([0x80; 8]);
 
-/// Whether a byte may begin something that is not read as it is written, or join words. A comment is found by its asterisk.
+/// Whether a byte may begin something that is not read as it is written. A comment is found by its asterisk.
 #[inline(always)]
 fn is_sign(byte: u8) -> bool {
-    (byte.wrapping_sub(b'%') < 3)
-        | (byte == b'\\')
-        | (byte == b'<')
-        | (byte == b'*')
-        | (byte == b'-')
+    (byte == b'\\') | (byte == b'%') | (byte == b'&') | (byte == b'<') | (byte == b'*')
 }
 
 /// The classes of all bytes of a text.
@@ -203,7 +202,8 @@ mod tests {
                     (block.capitals, byte.is_ascii_uppercase()),
                     (block.digits, byte.is_ascii_digit()),
                     (block.high, !byte.is_ascii()),
-                    (block.signs, b"\\%&<*'-".contains(&byte)),
+                    (block.signs, b"\\%&<*".contains(&byte)),
+                    (block.joints, b"'-".contains(&byte)),
                 ] {
                     prop_assert_eq!(class >> (at % BLOCK) & 1 == 1, is_member, "{} at {}", byte, at);
                 }

@@ -1,6 +1,6 @@
 //! Personal data in texts: data that identifies a person, or leads to one.
 //!
-//! One pass finds candidates (`@`, runs of digits, a few words before names); rules examine only the bytes around them.
+//! The outline of the text shows candidates (runs of digits, capitals, signs); rules examine only the bytes around them.
 //! Examples and data that may be something else are omitted or reported with low confidence, because the texts of agents
 //! are code, logs and documents.
 

@@ -1,6 +1,6 @@
 //! Decides whether a text can contain an attack, so that ordinary texts are neither read word by word nor classified.
 //!
-//! One pass looks for the anchors of phrases, which the build script chooses, and for signs of disguises. Only words with
+//! It reads words out of the outline, and looks for the anchors of phrases, which the build script chooses, and for disguises. Only words with
 //! escapes, other scripts, joints or digits are read as `words` does. The gate may open for a text without an attack; it
 //! never stays closed for one that has one.
 
@@ -107,7 +107,9 @@ impl<'t> Gate<'t> {
             }
             &last
         });
-        let others = block.digits | block.high | block.signs;
+        // Before a letter, an apostrophe or a hyphen joins words.
+        let letters_behind = block.letters >> 1 | next.first().map_or(0, |next| next.letters << 63);
+        let joins = block.high | block.signs | block.joints & letters_behind;
         let mut places = starts | block.signs;
         if self.done > start {
             places &= block.signs | not_before(self.done - start);
@@ -115,22 +117,27 @@ impl<'t> Gate<'t> {
         while places != 0 {
             let offset = places.trailing_zeros();
             places &= places - 1;
+            let letters = window.get(place(offset)..).and_then(|letters| letters.first_chunk());
+            let letters = letters.map_or(0, |letters| u64::from_le_bytes(*letters));
             let length = (!(block.letters >> offset)).trailing_zeros();
             let end = offset + length;
             // Most words begin and end in the block, and nothing joins them to the next one.
-            let is_plain = length != 0 && end < u64::BITS && others >> end & 1 == 0;
-            if !is_plain {
-                if self.read_place(start, offset, block, next) {
-                    return true;
+            let is_open = if length != 0 && end < u64::BITS && (joins | block.digits) >> end & 1 == 0 {
+                self.read_letters(start + place(offset), letters, length)
+            } else {
+                let length = (!(block.digits >> offset)).trailing_zeros();
+                let end = offset + length;
+                if matches!(length, 1..=8) && end < u64::BITS && (joins | block.letters) >> end & 1 == 0 {
+                    self.read_digits(start + place(offset), letters, length)
+                } else {
+                    let is_open = self.read_place(start, offset, block, next);
+                    if self.done > start {
+                        places &= block.signs | not_before(self.done - start);
+                    }
+                    is_open
                 }
-                if self.done > start {
-                    places &= block.signs | not_before(self.done - start);
-                }
-                continue;
-            }
-            let letters = window.get(place(offset)..).and_then(|letters| letters.first_chunk());
-            let letters = letters.map_or(0, |letters| u64::from_le_bytes(*letters));
-            if self.read_letters(start + place(offset), letters, length) {
+            };
+            if is_open {
                 return true;
             }
         }
@@ -177,7 +184,8 @@ impl<'t> Gate<'t> {
         }
         let end = at + length;
         let letters = self.bytes.get(at..).and_then(|rest| rest.first_chunk());
-        let (Some(letters), false) = (letters, is_part(byte(self.bytes, end)) || self.is_joined(end, length)) else {
+        let (Some(letters), false) = (letters, is_part(byte(self.bytes, end)) || self.is_joined(end, length))
+        else {
             return self.read_token(at, end + token_length(end - start, block, next));
         };
         let letters = u64::from_le_bytes(*letters);
@@ -185,10 +193,13 @@ impl<'t> Gate<'t> {
         if !is_number {
             return self.read_letters(at, letters, length);
         }
-        if length > 8 {
-            return self.read_token(at, end);
-        }
-        let id = known_word(letters & first(length));
+        if length > 8 { self.read_token(at, end) } else { self.read_digits(at, letters, length) }
+    }
+
+    /// Reads a number of a few digits, which are given with any bytes behind the last.
+    #[inline(always)]
+    fn read_digits(&mut self, at: usize, digits: u64, length: u32) -> bool {
+        let id = known_word(digits & first(length));
         if id != 0 {
             self.add_known(id, at, place(length));
         }
@@ -424,9 +435,10 @@ impl<'t> Gate<'t> {
         let mut live_words = Bits([0; GATE_IDS.div_ceil(64)]);
         self.seen.iter().filter(|id| has_live_anchor(*id)).for_each(|id| live_words.set(id));
         self.words.iter().enumerate().filter(|(_, (_, id))| live_words.has(*id)).any(|(place, (_, id))| {
-            anchors_of(*id).iter().filter(|anchor| live.has(**anchor)).any(|anchor| {
-                self.live_phrases(*anchor).any(|needs| self.is_complete(needs, *anchor, place))
-            })
+            anchors_of(*id)
+                .iter()
+                .filter(|anchor| live.has(**anchor))
+                .any(|anchor| self.live_phrases(*anchor).any(|needs| self.is_complete(needs, *anchor, place)))
         })
     }
 
@@ -571,11 +583,12 @@ fn is_spelled_with_digits(token: &[u8]) -> bool {
     if is_long || token.iter().any(|byte| matches!(byte, b'2' | b'6' | b'9')) {
         return false;
     }
-    let letters = token.iter().map(|byte| char::from(byte.to_ascii_lowercase()));
-    let hash = |choice: fn([char; 2]) -> char| {
-        vocabulary::id(letters.clone().map(digit_as_letters).map(choice).fold(FIRST_HASH, step))
-    };
-    hash(|[first, _]| first) != 0 || hash(|[_, second]| second) != 0
+    let (mut one, mut other) = (FIRST_HASH, FIRST_HASH);
+    for byte in token {
+        let [first, second] = digit_as_letters(char::from(byte.to_ascii_lowercase()));
+        (one, other) = (step(one, first), step(other, second));
+    }
+    vocabulary::id(one) != 0 || one != other && vocabulary::id(other) != 0
 }
 
 /// Whether an escaped character only separates words.

@@ -5,8 +5,8 @@ use midrail_core::{Confidence, Hit, Severity};
 use super::context::{BEFORE, Context};
 use super::data::{
     COMPANY_WORDS, HOME_WORDS, POST_BOXES, POSTAL_CODE_WORDS, SENTENCE_WORDS, STREET_AFTER_NUMBER,
-    STREET_BEFORE_NUMBER, STREET_ENDING_ENDS, STREET_ENDINGS, STREET_ENDS, STREET_FIRST, STREET_LAST, STREET_LAST_WEAK, STREET_PARTICLES,
-    STREET_STARTS, UNITS,
+    STREET_BEFORE_NUMBER, STREET_ENDING_ENDS, STREET_ENDINGS, STREET_ENDS, STREET_FIRST, STREET_LAST,
+    STREET_LAST_WEAK, STREET_PARTICLES, STREET_STARTS, UNITS,
 };
 use crate::bytes::{PLACE_NAME, byte, byte_before, follows_word, is_in, is_word, run_end, run_start, window};
 use crate::words::{LetterPairs, Words};

@@ -10,12 +10,10 @@ const SLOT_BITS: u32 = 14;
 /// The bits of the first of three bytes that count. They are few, so that a wildcard takes few marks.
 pub(crate) const FIRST_BITS: u8 = 31;
 
-/// The mark of an anchor that begins at some bytes.
-pub(crate) const HERE: u8 = 1;
-/// The mark of an anchor that begins one place before them.
-pub(crate) const BEHIND: u8 = 2;
-/// The mark of an anchor that begins one place after them.
-pub(crate) const AHEAD: u8 = 4;
+/// The mark of all bytes near which an anchor may be.
+pub(crate) const MARKED: u8 = 1;
+/// The mark of bytes one place behind an anchor. The next two bits are those of its own bytes and of those one place before it.
+pub(crate) const BEHIND_ANCHOR: u8 = 2;
 
 /// The bits of the fourth of four bytes that count, as few.
 pub(crate) const FOURTH_BITS: u8 = 7;

@@ -5,7 +5,7 @@
 //! at the places between is found by its second byte, or by the byte before it. A place that the table leaves is looked up in
 //! another one, which has the anchors at the place itself only.
 
-use super::keyword_hash::{AHEAD, BEHIND, HERE, MIXES, SLOTS, class, head, mix, mix_four, slot};
+use super::keyword_hash::{BEHIND_ANCHOR, MARKED, MIXES, SLOTS, class, head, mix, mix_four, slot};
 
 /// What a keyword leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +39,7 @@ struct Keyword {
 
 include!(concat!(env!("OUT_DIR"), "/keywords.rs"));
 
-/// For each mix of four bytes where an anchor may be: [`HERE`], [`BEHIND`] or [`AHEAD`].
+/// For each mix of four bytes [`MARKED`] where an anchor may be at these bytes, or one place before or after, with its kinds.
 static MARKS: &[u8; MIXES] = include_bytes!(concat!(env!("OUT_DIR"), "/keyword_marks.bin"));
 
 /// For each mix of three bytes a bit for each class of fourth bytes, set where an anchor is at these bytes.
@@ -68,18 +68,19 @@ pub(super) fn find(
         while marked != 0 {
             let offset = 2 * usize::try_from(marked.trailing_zeros()).unwrap_or(0);
             marked &= marked - 1;
-            let place = at + offset;
-            let marks = block.get(offset..).and_then(|four| four.first_chunk()).map_or(u8::MAX, |four| marks_of(*four));
-            for (mark, anchor) in [(BEHIND, place.wrapping_sub(1)), (HERE, place), (AHEAD, place + 1)] {
-                if marks & mark != 0
-                    && (done..upto).contains(&anchor)
-                    && may_be_at(text, anchor)
-                    && !visit_anchor(text, anchor, &mut visit)
-                {
+            let four = block.get(offset..).and_then(|four| four.first_chunk());
+            let mut kinds = four.map_or(0, |four| marks(*four)) / BEHIND_ANCHOR;
+            while kinds != 0 {
+                let next = at + offset + usize::try_from(kinds.trailing_zeros()).unwrap_or(0);
+                kinds &= kinds - 1;
+                let Some(anchor) = next.checked_sub(1).filter(|anchor| (done..upto).contains(anchor)) else {
+                    continue;
+                };
+                done = next;
+                if may_be_at(text, anchor) && !visit_anchor(text, anchor, &mut visit) {
                     return;
                 }
             }
-            done = done.max(place + 1);
         }
         at += BLOCK;
     }
@@ -92,7 +93,8 @@ pub(super) fn find(
 }
 
 /// The marks of four bytes.
-fn marks_of([first, second, third, fourth]: [u8; 4]) -> u8 {
+#[inline(always)]
+fn marks([first, second, third, fourth]: [u8; 4]) -> u8 {
     let mixed = mix_four(u16::from_le_bytes([first, second]), u16::from_le_bytes([third, fourth]));
     MARKS.get(usize::from(mixed)).copied().unwrap_or_default()
 }
@@ -137,7 +139,7 @@ fn visit_anchor(
 
 /// Looks up every second place of a block, and sets a bit for each that is marked.
 #[expect(clippy::indexing_slicing, reason = "the places are in the block, and iterators are slower")]
-#[inline]
+#[inline(never)]
 fn marked(block: &[u8; BLOCK + 2]) -> u32 {
     // A loop of its own, so that it is vectorized.
     let mut mixed = [0; BLOCK / 2];
@@ -155,7 +157,7 @@ fn marked(block: &[u8; BLOCK + 2]) -> u32 {
         }
         if any != 0 {
             for (place, mixed) in group.iter().enumerate() {
-                bits |= u32::from(MARKS[usize::from(*mixed)] != 0) << (shift + place);
+                bits |= u32::from(MARKS[usize::from(*mixed)] & MARKED) << (shift + place);
             }
         }
         shift += 8;

@@ -31,8 +31,11 @@ pub(super) fn escape(text: &[u8], start: usize) -> Option<usize> {
 #[inline(always)]
 pub(super) fn word_before(text: &[u8], last: usize) -> Option<usize> {
     let start = last.checked_sub(3)?;
-    matches!(text.get(start..=last)?, [b'[', b'a' | b'A', b't' | b'T', b']'] | [b'(', b'a' | b'A', b't' | b'T', b')'])
-        .then_some(start)
+    matches!(
+        text.get(start..=last)?,
+        [b'[', b'a' | b'A', b't' | b'T', b']'] | [b'(', b'a' | b'A', b't' | b'T', b')']
+    )
+    .then_some(start)
 }
 
 /// The address with a sign from `sign` to `sign_end`.
