@@ -122,7 +122,8 @@ fn acting_parts(repository: &Path, root: &Path) -> Vec<PathBuf> {
         parts.push(hooks);
     } else {
         let names = fs::read_dir(hooks).into_iter().flatten().flatten().map(|entry| entry.path());
-        parts.extend(names.filter(|path| path.extension().is_none_or(|it| it != "sample")));
+        // The names of hooks have no dot, unlike samples and what was moved aside.
+        parts.extend(names.filter(|path| path.extension().is_none()));
     }
     parts
 }
