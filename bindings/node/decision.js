@@ -30,7 +30,8 @@ export class Decision {
   }
 
   get allowed() {
-    return ALLOWED.includes(this.effect);
+    // A contained call may happen only with the arguments that start its sandbox.
+    return ALLOWED.includes(this.effect) || (this.effect === 'contain' && this.content !== undefined);
   }
 
   get by() {

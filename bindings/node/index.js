@@ -73,7 +73,7 @@ export class Session {
   async decide(event) {
     let text;
     try {
-      text = JSON.stringify({ ...this.#template, session: this.id, ...event }, finite);
+      text = JSON.stringify({ ...this.#template, session: this.id, ...event }, readable);
     } catch (error) {
       return new Decision(refusal(`the event is not JSON: ${message(error)}`), this.#backend);
     }
@@ -118,7 +118,7 @@ export class Session {
     let decided;
     try {
       // What is decided is what runs, whatever happens to the original meanwhile.
-      decided = JSON.parse(JSON.stringify(args ?? {}, finite));
+      decided = JSON.parse(JSON.stringify(args ?? {}, readable));
     } catch (error) {
       throw new Stopped(new Decision(refusal(`the arguments are not JSON: ${message(error)}`), this.#backend));
     }
@@ -176,9 +176,30 @@ function passedOn(result, changed) {
   }
 }
 
-/** JSON has no NaN and no infinity, and would replace them silently: what is decided would not be what runs. */
-function finite(key, value) {
-  if (typeof value === 'number' && !Number.isFinite(value)) throw new TypeError(`\`${key}\` is ${value}`);
-  if (typeof value === 'function') throw new TypeError(`\`${key}\` is a function`);
+/**
+ * A value as JSON has it. What `JSON.stringify` would leave out or replace silently is read, or refused: otherwise what is decided would
+ * not be what runs, or what the agent sees.
+ */
+function readable(key, value) {
+  const given = this[key];
+  const what = key === '' ? 'the value' : `\`${key}\``;
+  if (typeof value === 'number' && !Number.isFinite(value)) throw new TypeError(`${what} is ${value}`);
+  if (typeof value === 'function' || typeof value === 'symbol') throw new TypeError(`${what} is a ${typeof value}`);
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return value;
+  if (given instanceof ArrayBuffer || given instanceof Uint8Array) return new TextDecoder().decode(given);
+  if (ArrayBuffer.isView(given)) return Array.from(given);
+  if (given instanceof Map) return [...given].every(([name]) => typeof name === 'string') ? Object.fromEntries(given) : [...given];
+  if (given instanceof Set) return [...given];
+  if (typeof value !== 'object' || value === null) return value;
+  if (value instanceof Error) return { name: value.name, message: value.message, cause: value.cause, errors: value.errors, ...value };
+  if (value instanceof Number || value instanceof String || value instanceof Boolean) return value;
+  const brings = ['then', 'next', 'getReader', Symbol.asyncIterator, Symbol.iterator].some((name) => typeof value[name] === 'function');
+  const prototype = Object.getPrototypeOf(value);
+  // The objects of another realm have another prototype, which has none itself.
+  const isPlain = Array.isArray(value) || prototype === null || Object.getPrototypeOf(prototype) === null;
+  if (!Array.isArray(value) && (brings || (!isPlain && Object.keys(value).length === 0))) {
+    const kind = value.constructor?.name || Object.prototype.toString.call(value).slice(8, -1);
+    throw new TypeError(`${what} is a ${kind}, which cannot be checked before it is read`);
+  }
   return value;
 }

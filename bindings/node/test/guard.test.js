@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
-import { Guard, Stopped, ToolFailed } from 'midrail';
+import { Decision, Guard, Stopped, ToolFailed } from 'midrail';
 
 import { SECRET, folder, memory, midrail, writePack } from './support.js';
 
@@ -48,6 +48,46 @@ test('what is not JSON is blocked', async () => {
     assert.deepEqual([decision.effect, decision.by], ['block', 'midrail']);
     await assert.rejects(run.call('Bash', args, () => assert.fail('the tool ran')), Stopped);
   }
+});
+
+test('what the agent may see of a result was read', async () => {
+  const bytes = new TextEncoder().encode(SECRET);
+  const kept = { 'a buffer': Buffer.from(bytes), bytes, memory: bytes.buffer, 'a map': new Map([['key', SECRET]]) };
+  kept['a map of objects'] = new Map([[{}, SECRET]]);
+  kept['a set'] = new Set([SECRET]);
+  kept['an error'] = { failed: new Error(SECRET) };
+  kept['a cause'] = new Error('failed', { cause: SECRET });
+  kept['an instance'] = Object.assign(new (class Order {})(), { key: SECRET });
+  for (const [name, result] of Object.entries(kept)) {
+    const shown = await memory().session().call('lookup', {}, () => result);
+    const text = typeof shown === 'string' ? shown : JSON.stringify(shown);
+    assert.ok(!text.includes(SECRET) && text.includes('[redacted:'), `${name}: ${text}`);
+  }
+  const opaque = {
+    'a generator': (function* () { yield SECRET; })(),
+    'an asynchronous generator': (async function* () { yield SECRET; })(),
+    'a promise': { later: Promise.resolve(SECRET) },
+    'a response': new Response(SECRET),
+    'a stream': new Blob([SECRET]).stream(),
+    'private fields': new (class { #key = SECRET; show() { return this.#key; } })(),
+    'a symbol': { key: Symbol(SECRET) },
+  };
+  for (const [name, result] of Object.entries(opaque)) {
+    await assert.rejects(memory().session().call('lookup', {}, () => result), Stopped, name);
+  }
+  for (const result of [new Date(0), new URL('http://x.example/'), Object.create(null), [], undefined, null, '', 0n === 0n, { a: undefined }]) {
+    assert.equal(await memory().session().call('lookup', {}, () => result), result);
+  }
+});
+
+test('a contained call may happen only in its sandbox', async () => {
+  const guard = memory();
+  guard.guardrail('mine', { tools: ['Bash'] }, () => ({ effect: 'contain', reason: 'not outside' }));
+  const decision = await guard.session().beforeTool('Bash', { command: 'make' });
+  assert.deepEqual([decision.effect, decision.allowed], ['retry', false]);
+  assert.match(decision.message, /midrail run -- COMMAND/);
+  const answer = (content) => new Decision(JSON.stringify({ effect: 'contain', content }));
+  assert.deepEqual([answer().allowed, answer('{"command":"midrail run -- make"}').allowed], [false, true]);
 });
 
 test('an event with a wrong field is blocked', async () => {

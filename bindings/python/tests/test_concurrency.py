@@ -30,7 +30,7 @@ def with_counter(guard):
 
 
 class Sessions(unittest.TestCase):
-    def test_interleaved_sessions_are_not_mixed_up(self):
+    def test_1000_interleaved_sessions_are_not_mixed_up(self):
         guard = memory()
 
         def read(number):
@@ -44,7 +44,23 @@ class Sessions(unittest.TestCase):
         for number, result in enumerate(results):
             self.assertRegex(result, rf"^{number}: \[redacted:aws-access-key#")
 
-    def test_interleaved_coroutines_are_not_mixed_up(self):
+    def test_1000_interleaved_coroutines_are_not_mixed_up(self):
+        guard = memory()
+
+        async def read(number):
+            run = guard.session(f"s-{number}")
+            async with run.call("Read", {"file_path": f"/tmp/none/{number}.txt"}) as call:
+                await asyncio.sleep(0)
+                call.result = f"{number}: {SECRET}"
+            return call.result
+
+        async def all_of_them():
+            return await asyncio.gather(*map(read, range(SESSIONS)))
+
+        for number, result in enumerate(asyncio.run(all_of_them())):
+            self.assertRegex(result, rf"^{number}: \[redacted:aws-access-key#")
+
+    def test_the_states_of_interleaved_coroutines_are_not_mixed_up(self):
         guard = memory()
         with_counter(guard)
 
@@ -140,6 +156,20 @@ class Cancellation(unittest.IsolatedAsyncioTestCase):
         self.assertTrue((await decided).allowed)
         self.assertGreater(turns, 20)
 
+    async def test_the_event_is_read_before_anything_else_runs(self):
+        seen = []
+        guard = memory()
+        guard.guardrail("mine", tools=["lookup"])(lambda call: seen.append(call.args["order"]))
+        args = {"order": 7}
+        # All threads of the pool are busy, so the event waits for one.
+        busy = [asyncio.create_task(guard.session().abefore_tool("other")) for _ in range(40)]
+        decided = asyncio.create_task(guard.session().abefore_tool("lookup", args))
+        await asyncio.sleep(0)
+        args["order"] = 8
+        self.assertTrue((await decided).allowed)
+        await asyncio.gather(*busy)
+        self.assertEqual(seen, [7])
+
     async def test_every_method_has_an_asynchronous_variant(self):
         run = memory().session()
         decisions = [
@@ -154,6 +184,13 @@ class Cancellation(unittest.IsolatedAsyncioTestCase):
         self.assertEqual((await run.aerror("no such host")).effect, run.error("no such host").effect)
         stream = run.stream(max_bytes=0)
         self.assertEqual(await stream.apush("hello ") + await stream.aflush() + await stream.afinish(), "hello ")
+
+    async def test_pieces_of_a_stream_that_are_pushed_at_the_same_time_keep_their_order(self):
+        for _ in range(10):
+            stream = memory().session().stream(max_bytes=0)
+            pieces = ["The key is ", *SECRET, ", keep it"]
+            shown = await asyncio.gather(*(stream.apush(piece) for piece in pieces), stream.afinish())
+            self.assertRegex("".join(shown), r"^The key is \[redacted:aws-access-key#\w+\], keep it$")
 
     async def test_a_guarded_coroutine_function(self):
         run = memory().session()

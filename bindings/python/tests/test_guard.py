@@ -1,10 +1,16 @@
 """Decisions, calls, streams and functions as guardrails."""
 
+import collections
+import enum
+import gc
+import io
 import json
 import os
+import pathlib
 import tempfile
 import threading
 import time
+import types
 import unittest
 
 import midrail
@@ -54,6 +60,16 @@ class Decisions(unittest.TestCase):
             with self.assertRaises(midrail.Stopped), self.run_.call("Bash", args):
                 self.fail("the tool ran")
 
+    def test_a_contained_call_may_happen_only_in_its_sandbox(self):
+        guard = memory()
+        guard.guardrail("mine", tools=["Bash"])(lambda call: midrail.verdict("contain", "not outside"))
+        decision = guard.session().before_tool("Bash", {"command": "make"})
+        self.assertEqual((decision.effect, decision.allowed), ("retry", False))
+        self.assertIn("midrail run -- COMMAND", decision.message)
+        for content, allowed in [(None, False), ('{"command": "midrail run -- make"}', True)]:
+            decision = midrail.Decision(json.dumps({"effect": "contain", "content": content}), None)
+            self.assertEqual(decision.allowed, allowed)
+
     def test_an_event_with_a_wrong_field_is_blocked(self):
         decision = self.run_.decide({"kind": "before_tool", "tol": {"name": "Bash"}})
         self.assertEqual((decision.effect, decision.by), ("block", "midrail"))
@@ -83,6 +99,74 @@ class Calls(unittest.TestCase):
             call.result = {"key": SECRET, "total": 3}
         self.assertEqual(call.result["total"], 3)
         self.assertNotIn(SECRET, json.dumps(call.result))
+
+    def test_what_the_agent_may_see_was_read(self):
+        class Order:
+            def __init__(self):
+                self.key = SECRET
+
+        class Kind(enum.Enum):
+            KEY = SECRET
+
+        kept = [
+            SECRET.encode(),
+            memoryview(SECRET.encode()),
+            {SECRET},
+            collections.deque([SECRET]),
+            types.MappingProxyType({"key": SECRET}),
+            {"key": SECRET}.values(),
+            Order(),
+            [Order()],
+            Kind.KEY,
+            ValueError(SECRET),
+            pathlib.PurePosixPath(SECRET),
+        ]
+        for result in kept:
+            with self.run_.call("lookup", {}) as call:
+                call.result = result
+            self.assertNotIn(SECRET, str(call.result), type(result))
+            self.assertIn("[redacted:", str(call.result), type(result))
+
+        async def later():
+            return SECRET
+
+        def pieces():
+            yield SECRET
+
+        coroutine = later()
+        self.addCleanup(coroutine.close)
+        for result in [pieces(), iter([SECRET]), coroutine, io.StringIO(SECRET), map(str, [SECRET]), {"more": pieces()}]:
+            with self.assertRaises(midrail.Stopped) as stopped, self.run_.call("lookup", {}) as call:
+                call.result = result
+            self.assertIn("cannot be checked before it is read", str(stopped.exception))
+            self.assertIsNone(call.result)
+
+    def test_a_call_whose_generator_is_not_finished_is_closed(self):
+        def work():
+            with self.run_.call("lookup", {}) as call:
+                calls.append(call)
+                yield 1
+
+        calls = []
+        next(work())
+        gc.collect()
+        self.assertEqual([call.after.to_dict()["audit"]["seq"] for call in calls], [2])
+
+    def test_of_two_arguments_with_one_name_the_decided_one_runs(self):
+        args = {1: "ls", "1": "rm -rf /etc"}
+        self.assertEqual(self.run_.before_tool("lookup", args).effect, "block")
+        guard = memory()
+        decided = []
+        guard.guardrail("mine", tools=["lookup"])(lambda call: decided.append(call.args))
+        with guard.session().call("lookup", args) as call:
+            self.assertEqual(decided, [call.args])
+            self.assertEqual(len(call.args), 1)
+
+    def test_huge_arguments_are_decided_or_blocked(self):
+        for args in [{"text": "x" * 20_000_000}, {"n": 10**400}, {"deep": json.loads("[" * 300 + "]" * 300)}]:
+            decision = self.run_.before_tool("lookup", args)
+            self.assertEqual((decision.effect, decision.by), ("block", "midrail"))
+            self.assertLess(len(decision.message), 1_000)
 
     def test_what_was_decided_is_what_runs(self):
         args = {"command": "ls"}

@@ -4,7 +4,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Instant;
 
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{OwnedRwLockReadGuard, RwLock, Semaphore, watch};
 
 use crate::access::authenticator::Authenticator;
 use crate::config::Config;
@@ -39,6 +39,8 @@ pub(crate) struct Inner {
     pub(crate) exporter: Option<Arc<Exporter>>,
     /// Slots for streams of text.
     pub(crate) streams: Arc<Semaphore>,
+    /// Held by tasks that have something to record at the end.
+    background: Arc<RwLock<()>>,
     closing: watch::Sender<bool>,
 }
 
@@ -65,6 +67,7 @@ impl App {
             meter: Meter::default(),
             exporter,
             streams: Arc::new(Semaphore::new(config.limits.streams)),
+            background: Arc::default(),
             closing: watch::Sender::new(false),
             config,
         };
@@ -74,6 +77,16 @@ impl App {
     /// Starts the shutdown.
     pub(crate) fn close(&self) {
         self.closing.send_replace(true);
+    }
+
+    /// For a task that has something to record at the end: the shutdown waits until it is dropped. `None`: it is too late.
+    pub(crate) fn delay_end(&self) -> Option<OwnedRwLockReadGuard<()>> {
+        self.background.clone().try_read_owned().ok()
+    }
+
+    /// Waits for the tasks that delay the end.
+    pub(crate) async fn background_ended(&self) {
+        drop(self.background.write().await);
     }
 
     /// Whether the shutdown has started.

@@ -139,7 +139,9 @@ fn sweep(app: &App, answers: &Arc<GrowingAnswers>) {
         return;
     }
     let (app, answers) = (app.clone(), answers.clone());
+    let unrecorded = app.delay_end();
     tokio::spawn(async move {
+        let _unrecorded = unrecorded;
         loop {
             let idle = tokio::select! {
                 () = app.closed() => Duration::ZERO,

@@ -318,6 +318,7 @@ async fn accept_connections(
         stopping.closed().await;
         // A WebSocket is not a connection of the server any more, but is awaited too.
         let _ = app.streams.acquire_many(streams).await;
+        app.background_ended().await;
     };
     if timeout(app.config.limits.grace, ended).await.is_err() {
         log::warn!("some requests did not end in time, and were aborted");

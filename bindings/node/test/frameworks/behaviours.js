@@ -130,7 +130,7 @@ export function behaviours(ways, run, { overwrite = overwriteCall, cannot = [] }
   });
 
   each('every effect lands', async ({ guard, play }) => {
-    for (const [effect, runs] of Object.entries({ warn: true, retry: false, escalate: false, block: false })) {
+    for (const [effect, runs] of Object.entries({ warn: true, contain: false, retry: false, escalate: false, block: false })) {
       const given = guard();
       given.guardrail('mine', { tools: REFUND }, () => ({ effect, reason: 'there is a limit for refunds' }));
       const { ran, seen, final } = await play(given, [['refund', { order: 7 }]]);

@@ -45,13 +45,14 @@ class Decision:
 
     @property
     def effect(self) -> wire.Effect:
-        """`allow`, `warn`, `redact`, `retry`, `escalate`, `block` or `halt`."""
+        """`allow`, `warn`, `redact`, `contain`, `retry`, `escalate`, `block` or `halt`."""
         return self.to_dict()["effect"]
 
     @property
     def allowed(self) -> bool:
-        """Whether the action may happen: the effect is `allow`, `warn` or `redact`."""
-        return self.effect in ALLOWED
+        """Whether the action may happen: the effect is `allow`, `warn` or `redact`, or `contain` with arguments that start a
+        sandbox."""
+        return self.effect in ALLOWED or (self.effect == "contain" and self.content is not None)
 
     @property
     def by(self) -> str | None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import enum
 import functools
 import inspect
 import json
 import uuid
+from collections import abc
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -140,21 +142,28 @@ class Session:
 
     def decide(self, event: wire.Event | Mapping[str, Any]) -> Decision:
         """Decides an event of this session. Absent fields are taken from the session."""
+        return self._decide(self._encode(event))
+
+    async def adecide(self, event: wire.Event | Mapping[str, Any]) -> Decision:
+        """The same, without blocking the event loop."""
+        # The event is read now: another coroutine may change it while this one waits.
+        return await self._backend.run(self._decide, self._encode(event))
+
+    def _encode(self, event: Mapping[str, Any]) -> str | Exception:
+        """The text of an event, or why it has none."""
         try:
             text = json.dumps(
                 {**self._template, "session": self.id, **event}, default=plain, allow_nan=False, ensure_ascii=False
             )
             text.encode()
         except Exception as error:
-            text = ""
-            decision = refusal(f"the event is not JSON: {error}")
-        else:
-            decision = self._backend.decide(text)
-        return Decision(decision, self._backend)
+            return error
+        return text
 
-    async def adecide(self, event: wire.Event | Mapping[str, Any]) -> Decision:
-        """The same, without blocking the event loop."""
-        return await self._backend.run(self.decide, event)
+    def _decide(self, encoded: str | Exception) -> Decision:
+        if isinstance(encoded, str):
+            return Decision(self._backend.decide(encoded), self._backend)
+        return Decision(refusal(f"the event is not JSON: {encoded}"), self._backend)
 
     def before_tool(self, tool: str, args: Mapping[str, Any] | None = None, **fields: Any) -> Decision:
         """Decides whether a tool may be called. After an allowed call, report its result with `after_tool`."""
@@ -404,16 +413,29 @@ def passed_on(result: Any, changed: str) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A value that JSON does not have, as one that it has."""
+    """A value that JSON does not have, as one that it has. Raises `TypeError` if it cannot be read without changing it."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return dataclasses.asdict(value)
-    dump = getattr(value, "model_dump", None)
-    if callable(dump):
-        return dump(mode="json")
-    if isinstance(value, (set, frozenset)):
-        return list(cast("set[Any]", value))
-    if isinstance(value, (bytes, bytearray)):
-        return bytes(value).decode(errors="replace")
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(cast("bytes", value)).decode(errors="replace")
+    for name, options in (("model_dump", {"mode": "json"}), ("to_dict", {}), ("tolist", {})):
+        convert = getattr(value, name, None)
+        if callable(convert) and not isinstance(value, type):
+            return convert(**options)
+    if isinstance(value, enum.Enum):
+        return value.value
+    if isinstance(value, abc.Mapping):
+        return dict(cast("Mapping[Any, Any]", value))
+    if isinstance(value, abc.Collection):
+        return list(cast("abc.Collection[Any]", value))
+    kind = type(cast("object", value))
+    # A text such as `<generator object>` would be checked in place of what the agent sees later.
+    if isinstance(value, (abc.Iterable, abc.AsyncIterable, abc.Awaitable)) or callable(getattr(value, "read", None)):
+        raise TypeError(f"what a `{kind.__name__}` brings cannot be checked before it is read")
+    if kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__:
+        if not hasattr(value, "__dict__"):
+            raise TypeError(f"a `{kind.__name__}` has nothing that can be read")
+        return vars(value)
     return str(value)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -25,6 +26,8 @@ class Stream:
         self._collected = ""
         self._stopped: Decision | None = None
         self._finished = False
+        # Chunks are decided in the order in which they were pushed, whatever waits for them.
+        self._order = asyncio.Lock()
         self.id = f"stream-{uuid.uuid4().hex[:12]}"
 
     def push(self, text: str) -> str:
@@ -61,8 +64,9 @@ class Stream:
         return self._pass_on(self._decide(self._event(last)), last)
 
     async def _astep(self, last: bool) -> str:
-        self._raise_if_over()
-        return self._pass_on(await self._adecide(self._event(last)), last)
+        async with self._order:
+            self._raise_if_over()
+            return self._pass_on(await self._adecide(self._event(last)), last)
 
     def _raise_if_over(self) -> None:
         if self._stopped is not None:

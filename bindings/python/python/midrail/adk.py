@@ -3,6 +3,7 @@ skips those after it."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from google.adk.agents.callback_context import CallbackContext
@@ -16,7 +17,7 @@ from google.genai import types
 from ._adapter import default_guard, last_words, open_session
 from ._decision import Decision
 from ._guard import Guard as Engine
-from ._guard import Session, passed_on
+from ._guard import Session, passed_on, plain
 
 HANDOFF = "transfer_to_agent"
 """The tool with which an agent of ADK hands over to another one."""
@@ -33,8 +34,9 @@ class Guard(BasePlugin):
         super().__init__(name)
         self._guard = guard or default_guard()
         self._wait = wait
-        self._calls: dict[str, Decision] = {}
-        """The decisions of calls that run now."""
+        # By the identity of the context, which each call has for itself: a model may give two calls one id.
+        self._calls: dict[int, tuple[ToolContext, Decision | None]] = {}
+        """The calls of now, each with its decision if it was allowed."""
         self._halted: dict[str, str] = {}
 
     def _session(self, context: CallbackContext) -> Session:
@@ -53,14 +55,18 @@ class Guard(BasePlugin):
     ) -> dict[str, Any] | None:
         """Decides a call. A result that is returned here takes the place of the call."""
         run = self._session(tool_context)
+        self._calls[id(tool_context)] = (tool_context, None)
         if tool.name == HANDOFF:
             decision = await run.ahandoff(str(tool_args.get("agent_name")))
         else:
+            given = json.dumps(tool_args, default=plain)
             decision = await run.abefore_tool(tool.name, tool_args)
             approval = decision.approval
             if decision.effect == "escalate" and approval is not None and self._wait > 0:
                 if await approval.wait_async(self._wait) != "pending":
                     decision = await run.abefore_tool(tool.name, tool_args)
+            if json.dumps(tool_args, default=plain) != given:
+                return {"error": "Midrail stops the call: its arguments changed while they were decided."}
         if not decision.allowed:
             if decision.effect == "halt":
                 self._halted[run.id] = last_words(decision)
@@ -72,16 +78,19 @@ class Guard(BasePlugin):
             tool_args.clear()
             tool_args.update(changed)
         if tool.name != HANDOFF:
-            self._calls[_id(tool_context)] = decision
+            self._calls[id(tool_context)] = (tool_context, decision)
         return None
 
     async def after_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, result: Any
     ) -> dict[str, Any] | None:
         """Decides the result of a call."""
-        before = self._calls.pop(_id(tool_context), None)
+        known = self._calls.pop(id(tool_context), None)
+        if known is None:
+            return {"error": "Midrail withholds the result: its call was not decided."}
+        before = known[1]
         if before is None:
-            return None  # The call was stopped: the result is the message of the decision.
+            return None  # A hand-off, or a call that was stopped: the result is the message of the decision.
         run = self._session(tool_context)
         decision = await run.aafter_tool(tool.name, tool_args, result)
         if not decision.allowed:
@@ -99,8 +108,7 @@ class Guard(BasePlugin):
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, error: Exception
     ) -> dict[str, Any] | None:
         """Reports the error of a call, and decides what the model may see of it."""
-        if self._calls.pop(_id(tool_context), None) is None:
-            return None
+        self._calls.pop(id(tool_context), None)
         decision = await self._session(tool_context).aafter_tool(tool.name, tool_args, str(error), ok=False)
         if not decision.allowed:
             return {"error": decision.message}
@@ -154,10 +162,6 @@ class Guard(BasePlugin):
                 # ADK has no other turn for the model, so the answer is withheld.
                 return _answer(last_words(decision))
         return llm_response.model_copy(update={"content": content})
-
-
-def _id(context: ToolContext) -> str:
-    return f"{context.session.id}/{context.invocation_id}/{context.function_call_id}"
 
 
 def _answer(text: str) -> LlmResponse:

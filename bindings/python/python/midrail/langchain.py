@@ -17,7 +17,7 @@ from typing_extensions import NotRequired
 from . import wire
 from ._adapter import default_guard, last_words, open_session, running, with_notes
 from ._decision import Decision, Stopped, ToolFailed
-from ._guard import Call, Session
+from ._guard import Call, Session, plain
 from ._guard import Guard as Engine
 
 ToolResult = Union[ToolMessage, "Command[Any]"]
@@ -213,7 +213,7 @@ def _report(call: Call, result: ToolResult) -> None:
 
 
 def _readable(value: Any) -> Any:
-    return value.text if hasattr(value, "text") else str(value)
+    return value.text if hasattr(value, "text") else plain(value)
 
 
 def _refused(request: ToolCallRequest, stopped: Stopped | ToolFailed) -> ToolResult:

@@ -190,7 +190,7 @@ class Behaviours:
 
     def test_every_effect_lands(self):
         for way in self.each_way():
-            for effect, runs in {"warn": True, "retry": False, "escalate": False, "block": False}.items():
+            for effect, runs in {"warn": True, "contain": False, "retry": False, "escalate": False, "block": False}.items():
                 self.tools.ran.clear()
                 guard, reason = self.verdict(effect)
                 outcome = self.play(way, guard, [("refund", {"order": 7})], tools=self.tools)

@@ -28,11 +28,14 @@ class Script(BaseLlm):
 
     async def generate_content_async(self, llm_request, stream=False):
         self.seen.append("\n".join(str(content) for content in llm_request.contents))
-        part = types.Part(text=self.answer)
         if self.calls:
-            name, args = self.calls.pop(0)
-            part = types.Part(function_call=types.FunctionCall(name=name, args=args))
-        yield LlmResponse(content=types.Content(role="model", parts=[part]))
+            calls = self.calls.pop(0)
+            # Calls of one turn have the same id.
+            calls, id = (calls, "call-1") if isinstance(calls, list) else ([calls], None)
+            parts = [types.Part(function_call=types.FunctionCall(name=name, args=args, id=id)) for name, args in calls]
+        else:
+            parts = [types.Part(text=self.answer)]
+        yield LlmResponse(content=types.Content(role="model", parts=parts))
 
 
 def script(calls, seen=None, answer="done"):
@@ -44,7 +47,7 @@ class Adk(Behaviours, FolderCase):
 
     def start(self, way, agent, prompt, guard, thread=None):
         """The texts of all events of a run. The framework is asynchronous; its `run` has a thread of its own."""
-        runner = InMemoryRunner(agent, app_name="test", plugins=[midrail.adk.Guard(guard)])
+        runner = InMemoryRunner(agent, app_name="test", plugins=[guard if isinstance(guard, midrail.adk.Guard) else midrail.adk.Guard(guard)])
         message = types.Content(role="user", parts=[types.Part(text=prompt)])
         session = asyncio.run(runner.session_service.create_session(app_name="test", user_id="ann", session_id=thread))
         given = {"user_id": "ann", "session_id": session.id, "new_message": message}
@@ -74,6 +77,35 @@ class Adk(Behaviours, FolderCase):
             names = [(event["kind"], event["agent"]["id"], event.get("parent")) for event in events]
             self.assertIn(("before_handoff", "outer", None), names)
             self.assertIn(("before_tool", "inner", "outer"), names)
+
+    def test_results_of_calls_with_one_id_are_all_checked(self):
+        for way in self.each_way():
+            for name in "ab":
+                (self.folder / name).write_text(f"KEY={SECRET}")
+            calls = [[("Bash", {"command": f"cat {name}"}) for name in "ab"]]
+            outcome = self.play(way, self.guard(), calls, tools=self.tools)
+            self.assertEqual(self.tools.ran, ["Bash", "Bash"])
+            self.assertNotIn(SECRET, outcome.all_seen)
+            self.assertEqual(outcome.seen[-1].count("[redacted:aws-access-key"), 2)
+
+    def test_arguments_that_change_while_they_are_decided_do_not_run(self):
+        for way in self.each_way():
+            guard = self.guard()
+            given = []
+            guard.guardrail("slow", tools=["Bash"])(lambda call: given[0].update(command="echo other"))
+            plugin = midrail.adk.Guard(guard)
+            before = plugin.before_tool_callback
+
+            async def spied(**call):
+                given[:] = [call["tool_args"]]
+                return await before(**call)
+
+            plugin.before_tool_callback = spied
+            seen = []
+            agent = LlmAgent(name="worker", model=script([("Bash", {"command": "echo this"})], seen), tools=self.tools.functions())
+            self.start(way, agent, "work", plugin)
+            self.assertEqual(self.tools.ran, [])
+            self.assertIn("changed while they were decided", seen[-1])
 
     def test_a_hand_off_can_be_stopped(self):
         for way in self.each_way():

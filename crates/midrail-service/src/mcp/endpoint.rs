@@ -38,10 +38,12 @@ pub(crate) fn routes(app: &App) -> Router<App> {
     }
     let hub = Arc::new(Hub::default());
     let (ending, closing) = (hub.clone(), app.clone());
+    let unrecorded = app.delay_end();
     tokio::spawn(async move {
+        let _unrecorded = unrecorded;
         closing.closed().await;
         // Its streams end, and its sessions are recorded as ended.
-        drop(tokio::task::spawn_blocking(move || ending.end()));
+        let _ = tokio::task::spawn_blocking(move || ending.end()).await;
     });
     let app = app.clone();
     let checked = from_fn(move |request: Request, next: Next| {
