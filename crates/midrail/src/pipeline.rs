@@ -17,6 +17,7 @@ use midrail_core::{
     AuditRef, Decision, Effect, Event, EventKind, Fact, FactKey, HookCall, Policy, Record, Suppressed,
     chunk_stream, visit_texts,
 };
+use midrail_scan::event::OutlinedEvent;
 use midrail_store::{Commit, StoreError};
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -45,7 +46,7 @@ pub(crate) struct Pipeline<'e> {
     now: Timestamp,
     event: Event,
     /// The event as JSON, made for the first detector that reads it.
-    json: OnceLock<Result<Value, String>>,
+    json: OnceLock<Result<OutlinedEvent, String>>,
     scan: SecretScan,
     session: String,
     /// The policy to store in the session, where another process decides its next event.

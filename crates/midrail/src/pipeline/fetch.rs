@@ -5,7 +5,8 @@ use std::thread;
 
 use midrail_core::{Event, EventKind, Fact, FactKey, Finding, HookCall, PackCommand, Session, state_prefix};
 use midrail_guardrails::{MODULE_STATE, text_origin};
-use midrail_scan::{event as scan_event, names, secrets};
+use midrail_scan::event::OutlinedEvent;
+use midrail_scan::{names, secrets};
 use serde_json::Value;
 
 use super::inputs::DecisionInputs;
@@ -58,12 +59,15 @@ impl Pipeline<'_> {
             FactKey::Action => self.engine.known_actions.derive(event),
             FactKey::Sandbox => Sandboxes::fact(self.engine.sandboxes.as_ref(), event, lookup.root),
             FactKey::Secrets => match &inputs.rewritten {
-                Some(event) => self.scan_with(event, secrets::scan_json, Fact::Secrets),
+                Some(event) => {
+                    let find = |event: &OutlinedEvent, key: &[u8]| secrets::scan_json(event.json(), key);
+                    self.scan_with(event, find, Fact::Secrets)
+                }
                 None => Fact::Secrets(self.scan.findings.clone()),
             },
             FactKey::PersonalData => {
                 let event = inputs.shown(&self.event);
-                let fact = self.scan_with(event, scan_event::find_personal_data, Fact::Findings);
+                let fact = self.scan_with(event, OutlinedEvent::find_personal_data, Fact::Findings);
                 self.in_new_text(fact, self.joined.as_ref().and_then(|joined| joined.personal.as_deref()))
             }
             FactKey::Injections => {
@@ -77,12 +81,13 @@ impl Pipeline<'_> {
                     }
                 };
                 let origin = text_origin(event, action, inputs.facts.root.as_deref());
-                let find = |event: &Value, key: &[u8]| scan_event::find_injections(event, origin, key);
+                let find = |event: &OutlinedEvent, key: &[u8]| event.find_injections(origin, key);
                 self.in_new_text(self.scan_with(event, find, Fact::Findings), None)
             }
             FactKey::Names => {
                 let event = inputs.shown(&self.event);
-                self.scan_with(event, names::digests_in_event, Fact::Names)
+                let find = |event: &OutlinedEvent, key: &[u8]| names::digests_in_event(event.json(), key);
+                self.scan_with(event, find, Fact::Names)
             }
             FactKey::Destination(text) => {
                 Fact::Names(names::destination_digests(text, &self.engine.fingerprint_key))
@@ -249,11 +254,14 @@ impl Pipeline<'_> {
     fn scan_with<T>(
         &self,
         event: &Event,
-        detector: impl Fn(&Value, &[u8]) -> Vec<T>,
+        detector: impl Fn(&OutlinedEvent, &[u8]) -> Vec<T>,
         fact: fn(Vec<T>) -> Fact,
     ) -> Fact {
-        let to_json = |event: &Event| serde_json::to_value(event).map_err(|error| error.to_string());
-        let scan = |event: &Value| fact(detector(event, &self.engine.fingerprint_key));
+        let to_json = |event: &Event| match serde_json::to_value(event) {
+            Ok(event) => Ok(OutlinedEvent::new(event)),
+            Err(error) => Err(error.to_string()),
+        };
+        let scan = |event: &OutlinedEvent| fact(detector(event, &self.engine.fingerprint_key));
         let found = if std::ptr::eq(event, &self.event) {
             self.json.get_or_init(|| to_json(event)).as_ref().map(scan).map_err(String::clone)
         } else {
