@@ -248,10 +248,10 @@ export const behaviours = [
       world.write('home/.config/midrail/pack.yaml', 'pack: mine\nvouch: {commands: [git commit]}\n');
     },
     scripts: (world, agent) => ({
-      main: [turn(agent.calls.run('git commit -q --allow-empty -m vouched')), turn(agent.calls.run('git tag unlisted')), turn(agent.calls.run('echo next'))],
+      main: [turn(agent.calls.run('git commit -q --allow-empty -m vouched')), turn(agent.calls.run('touch unlisted.txt')), turn(agent.calls.run('echo next'))],
     }),
     ...single('the command was not run without a question', (world) => !world.git('log', '--format=%s').includes('vouched')),
-    lacks: (world) => listIf(world.git('tag').includes('unlisted'), 'a command that is not listed was run without a question'),
+    lacks: (world) => listIf(world.has('proj/unlisted.txt'), 'a command that is not listed was run without a question'),
   },
   survivalRow('git-checkout', 'the guard is intact after `git checkout` of an older branch, also in the next session', {
     prepare: (world) => world.commit('Install Midrail'),
