@@ -16,6 +16,7 @@ use midrail_pack::raw::NO_BASE;
 use midrail_pack::{DiagnosticReport, Layer, PackDocument, PolicySource};
 use sha2::{Digest, Sha256};
 
+use self::cache::CachedPolicy;
 pub use self::cache::PolicyCache;
 pub use self::error::LoadError;
 use self::pack_file::{ABSENT, PackFile, SCRIPT, ScriptFile, base_digest, digest};
@@ -174,6 +175,48 @@ impl Load {
             }
         }
         Ok(files)
+    }
+
+    /// A digest of the packs and of what else decides which policy they make. The files that they build on are only known once
+    /// the packs are read: they are kept with the policy, and compared when it is used.
+    fn cache_key(&self, files: &[PackFile]) -> Option<String> {
+        self.cache.as_ref()?;
+        let mut hash = Sha256::new();
+        // Another build may have other guardrails to make a policy of, and so other revisions.
+        let program = std::env::current_exe().and_then(|path| path.metadata());
+        let build = program.and_then(|program| Ok((program.len(), program.modified()?))).ok();
+        hash.update(format!("midrail {} {build:?}\n", env!("CARGO_PKG_VERSION")));
+        hash.update(format!("{:?} {}", self.env, self.is_exact));
+        if files.iter().any(|file| file.path.is_relative()) {
+            // What such a pack names is found from here.
+            hash.update(format!(" {:?}", std::env::current_dir().ok()?));
+        }
+        for file in files {
+            if file.layer == Layer::Organisation {
+                return None;
+            }
+            hash.update(format!("\n{} {} {}\n", file.layer.as_str(), file.path.display(), file.text.len()));
+            hash.update(&file.text);
+        }
+        Some(hex::encode(&hash.finalize()))
+    }
+
+    fn cached(&self, key: &Option<String>, packs: &str) -> Option<LoadedPolicy> {
+        let CachedPolicy { revision, bases, source } = self.cache.as_ref()?.read(key.as_ref()?)?;
+        let source: PolicySource = serde_json::from_str(&source).ok()?;
+        let policy = source.compile_with_revision(&revision).ok()?;
+        let mark = SourceMark { packs: packs.to_owned(), bases };
+        Some(LoadedPolicy { policy, source, documents: Vec::new(), mark })
+    }
+
+    fn keep(&self, key: &Option<String>, LoadedPolicy { policy, source, documents, mark }: &LoadedPolicy) {
+        let (Some(cache), Some(key)) = (&self.cache, key) else { return };
+        // The scripts of a neighbouring tool may appear later.
+        if documents.iter().any(|(_, document)| document.pack.scripts.deft == Some(true)) {
+            return;
+        }
+        let revision = policy.revision().to_string();
+        cache.write(key, &CachedPolicy { revision, bases: mark.bases.clone(), source: source.to_json() });
     }
 }
 
