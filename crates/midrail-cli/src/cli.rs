@@ -272,6 +272,7 @@ mod tests {
         "quarantine lift",
         "serve",
         "tasks set",
+        "try",
         "uninstall",
         "wrong",
     ];

@@ -56,7 +56,7 @@ fn host_does_not_ask() {
     assert_eq!(log.out.matches("vouched for: ").count(), 4, "{}", log.out);
     let json = world.run(&["log", "--vouched", "--json"]).code(0).json_lines();
     assert!(json.iter().all(|line| line["vouched"] == true && line["grounds"].is_string()), "{json:?}");
-    // Another program that has no such answer is told nothing.
+    // Another program that has no such answer receives none.
     let codex = hook(&world, "codex", &payload(&world, "ls src", "default", &plain));
     assert_eq!(codex.out, "");
 }

@@ -56,7 +56,7 @@ fn lint_finds_entries_that_match_nothing() {
     }
 }
 
-/// A cloned project does not decide about what nobody is asked.
+/// A cloned project does not decide which questions its user is spared.
 #[test]
 fn project_cannot_vouch_for_itself() {
     let lints = lint(&project(PACK));

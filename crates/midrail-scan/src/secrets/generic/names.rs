@@ -46,7 +46,7 @@ pub(crate) fn class(name: &[u8]) -> Option<Class> {
     if NON_SECRET_OWNERS.contains(before.as_bytes()) {
         return match before {
             "get" | "reset" if is_password => Some(Class::Password),
-            // Whoever has it may set a new password.
+            // Its holder may set a new password.
             "reset" if trimmed == "token" => Some(Class::Key),
             _ => None,
         };
