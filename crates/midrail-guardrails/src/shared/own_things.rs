@@ -3,7 +3,10 @@
 //! A thing counts as created once the command that creates it succeeded, which it does only if there was none of that name. What
 //! `data/own_things.txt` does not know of a command makes it create and delete nothing here.
 
+use std::slice;
+
 use midrail_core::{Action, Changes, CommandCall, Context, Danger, EventKind, Key, Missing};
+use serde_json::Value;
 
 use super::data::OWN_THINGS;
 use super::outcome::CallOutcome;
@@ -275,8 +278,20 @@ fn is_in_own_file(context: &Context<'_>, call: &CommandCall) -> Result<bool, Mis
     Ok((is_here || file.starts_with('/')) && call.folder.is_some() && is_own(context, file)?)
 }
 
+/// Whether an argument of the call contains the name of a program that creates things. Results of other calls are not worth an analysis.
+fn names_maker(context: &Context<'_>) -> bool {
+    let rows = || OWN_THINGS.iter().flat_map(|(_, rows)| rows.iter());
+    let programs = || rows().filter_map(|row| row.strip_prefix("make: ")?.split(' ').next());
+    let values = context.event.tool.iter().flat_map(|tool| tool.args.values());
+    let words = values.flat_map(|value| value.as_array().map_or(slice::from_ref(value), Vec::as_slice));
+    words.filter_map(Value::as_str).any(|text| programs().any(|program| text.contains(program)))
+}
+
 /// Records what a call created, once it succeeded.
 pub(crate) fn observe(context: &Context<'_>, changes: &mut Changes) -> Result<(), Missing> {
+    if context.event.kind != EventKind::BeforeTool && !names_maker(context) {
+        return Ok(());
+    }
     let action = context.action()?;
     let key = things_key();
     if context.event.kind == EventKind::BeforeTool {
