@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes the order in which the linker puts what hooks and MCP proxies run next to each other, so that a process maps few pages of
+# Writes the order in which the linker puts what hooks, MCP proxies and sandboxes run next to each other, so that a process maps few pages of
 # the program, and links the program with it. It takes valgrind, and the linker `lld`, which rustc brings.
 # Usage: scripts/order.sh [release|dist] (release unless given)
 #
@@ -41,6 +41,9 @@ hook PostToolUse '"tool_name":"Read","tool_input":{"file_path":"main.rs"},"tool_
 hook UserPromptSubmit '"prompt":"Add a test for the parser, please."' 4
 printf '{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n' |
   profiled 5 "$place/midrail" mcp wrap --server toy -- /bin/sh server.sh
+
+# Valgrind lacks system calls of sandboxes, so this one ends before its command starts.
+profiled 6 "$place/midrail" run --no-mounts -- /bin/true || true
 
 # In the order in which the profiles name them; a function of a recursion has a suffix.
 sed -n "s/^fn=\(.*\)/\1/p" "$place"/profile.* | sed "s/'[0-9]*$//" | awk '!seen[$0]++' > "$order"

@@ -3,8 +3,8 @@
 
 #![expect(clippy::disallowed_methods, reason = "a build script reads and writes files")]
 
-#[path = "src/tables/bucket.rs"]
-mod bucket;
+#[path = "src/tables/hash.rs"]
+mod hash;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Debug, Formatter, Result as Written, Write as _};
@@ -295,6 +295,12 @@ impl Row for Loads {
     }
 }
 
+impl Row for Escapes {
+    fn subjects(&self) -> Vec<String> {
+        self.programs.iter().map(|name| format!("texts that `{name}` hands to a shell")).collect()
+    }
+}
+
 impl Row for SqlRule {
     fn subjects(&self) -> Vec<String> {
         let words = self.drops.iter().chain(self.functions.iter());
@@ -338,6 +344,7 @@ struct Data {
     windows: Vec<Spanned<WindowsRule>>,
     library: Vec<Spanned<Library>>,
     loads: Vec<Spanned<Loads>>,
+    escapes: Vec<Spanned<Escapes>>,
     sql: Vec<Spanned<SqlRule>>,
     sql_start: Vec<Spanned<SqlStart>>,
     loss: Vec<Spanned<LossRow>>,
@@ -421,7 +428,12 @@ fn words(path: &Path, checks: &mut Checks) -> Result<String, Box<dyn std::error:
             checks.define(subject, &source.place(word.span().start));
         }
         let name = name.to_ascii_uppercase().replace('-', "_");
-        writeln!(code, "pub(crate) const {name}: &[&str] = {};", slice(&words))?;
+        let marks = values(&words).fold(0, |marks, word| marks | hash::mark(word));
+        let list = slice(&words);
+        writeln!(
+            code,
+            "pub(crate) const {name}: &crate::words::Words = &crate::words::Words::new({list}, {marks});"
+        )?;
     }
     Ok(code + "}\n")
 }
@@ -443,6 +455,7 @@ impl Data {
         checks.check(source, &self.windows);
         checks.check(source, &self.library);
         checks.check(source, &self.loads);
+        checks.check(source, &self.escapes);
         checks.check(source, &self.sql);
         checks.check(source, &self.functions);
         checks.check(source, &self.prompt);
@@ -534,6 +547,11 @@ impl Data {
         out += &map("SQL_RULES", "(Severity, &'static str)", sql);
         let loads = values(&self.loads).flat_map(|row| keyed(&row.programs, &row.files));
         out += &map("LOADS", "List", loads);
+        let escapes = values(&self.escapes).flat_map(|row| keyed(&row.programs, row));
+        out += &map("ESCAPES", "Escapes", escapes);
+        let languages = values(&self.language).filter_map(|row| Some((&row.programs, row.name?)));
+        let interpreters = languages.flat_map(|(programs, name)| keyed(programs, name));
+        out += &map("INTERPRETERS", "Language", interpreters);
         let dropped = values(&self.sql).flat_map(|rule| keyed(&rule.drops, &rule.id));
         out += &map("SQL_OBJECTS", "&'static str", dropped);
         let called = values(&self.sql).flat_map(|rule| keyed(&rule.functions, &rule.id));
@@ -581,7 +599,7 @@ fn buckets(programs: &[(&str, String)]) -> String {
     let count = (2 * programs.len()).next_power_of_two();
     let mut buckets: BTreeMap<usize, String> = (0..count).map(|at| (at, String::new())).collect();
     for (name, row) in programs {
-        *buckets.entry(bucket::bucket(name, count)).or_default() += &format!("({name:?}, {row}), ");
+        *buckets.entry(hash::bucket(name, count)).or_default() += &format!("({name:?}, {row}), ");
     }
     let buckets: Vec<String> = buckets.values().map(|bucket| format!("&[{bucket}]")).collect();
     format!("pub(crate) static PROGRAMS: Programs = Programs(&[{}]);\n", buckets.join(", "))

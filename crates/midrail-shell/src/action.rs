@@ -20,7 +20,7 @@ use crate::{command, patch, sql};
 pub use self::names::{bare_name, is_local_file_tool, known_tools};
 
 /// Argument names under which tools take one path.
-pub const PATH_ARGS: &[&str] = tools::PATH_ARGS;
+pub const PATH_ARGS: &[&str] = tools::PATH_ARGS.all();
 use crate::words::tools::{self, DATABASE_WORDS, EDITORS, GIT_PATCHERS, PATCHERS, SEARCH_WORDS, SEARCHES};
 
 /// Why the action of an event is not known.

@@ -1,6 +1,6 @@
 //! The rows of `data`: everything known about programs, SQL, Windows and other languages, compiled by the build script.
 
-mod bucket;
+pub(crate) mod hash;
 
 use midrail_core::{Confidence, Severity};
 
@@ -38,7 +38,7 @@ pub(crate) struct Programs(&'static [&'static [(&'static str, &'static Program)]
 impl Programs {
     /// The row of a program.
     pub(crate) fn get(&self, name: &str) -> Option<&'static Program> {
-        let bucket = self.0.get(bucket::bucket(name, self.0.len()))?;
+        let bucket = self.0.get(hash::bucket(name, self.0.len()))?;
         bucket.iter().find(|(known, _)| *known == name).map(|(_, row)| *row)
     }
 

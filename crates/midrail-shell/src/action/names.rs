@@ -3,11 +3,11 @@
 use midrail_core::ActionType;
 
 use crate::tables::LANGUAGES;
-use crate::words::host_tools;
 use crate::words::tools::{
     COMMAND_RUNNERS, EDITORS, FILE_READERS, FILE_WRITERS, NETWORK_TOOLS, READING_WORDS, SEARCHES,
     WRITING_WORDS,
 };
+use crate::words::{Words, host_tools};
 
 pub(super) fn kind_by_words(name: &str) -> Option<ActionType> {
     let has = |words: &[&str]| words.iter().any(|word| has_word(name, word));
@@ -68,10 +68,10 @@ pub(super) fn known(name: &str) -> Option<ActionType> {
 /// Whether a tool is known to run commands, in any spelling.
 pub(super) fn is_shell(name: &str) -> bool {
     let lists = [COMMAND_RUNNERS, host_tools::COMMAND_RUNNERS];
-    lists.into_iter().flatten().any(|known| known.eq_ignore_ascii_case(name))
+    lists.into_iter().flat_map(Words::all).any(|known| known.eq_ignore_ascii_case(name))
 }
 
-const KNOWN: [(ActionType, &[&str]); 8] = [
+const KNOWN: [(ActionType, &Words); 8] = [
     (ActionType::FileRead, FILE_READERS),
     (ActionType::FileWrite, FILE_WRITERS),
     (ActionType::Command, COMMAND_RUNNERS),
@@ -85,7 +85,7 @@ const KNOWN: [(ActionType, &[&str]); 8] = [
 /// The names of tools that are known.
 pub fn known_tools() -> impl Iterator<Item = &'static str> {
     let lists = KNOWN.into_iter().map(|(_, names)| names);
-    lists.chain([SEARCHES, EDITORS]).flatten().copied()
+    lists.chain([SEARCHES, EDITORS]).flat_map(Words::all).copied()
 }
 
 /// The ending of files in the language that a tool runs. `None`: its name does not say it.

@@ -84,7 +84,7 @@ fn has_readable_words(tool: &ToolCall) -> bool {
 
 /// The folder that a call runs its command in. An error: it cannot be read, or there are several.
 pub(super) fn folder(args: &Map<String, Value>) -> Result<Option<&str>, ()> {
-    let is_folder = |name: &str| FOLDER_ARGS.contains(&letters(name).as_str());
+    let is_folder = |name: &str| FOLDER_ARGS.iter().any(|known| is_spelling(name, known));
     let mut folders = BTreeSet::new();
     for (_, value) in args.iter().filter(|(name, _)| is_folder(name)) {
         match value {
@@ -100,14 +100,15 @@ pub(super) fn folder(args: &Map<String, Value>) -> Result<Option<&str>, ()> {
     if folders.len() > 1 { Err(()) } else { Ok(folders.first().copied()) }
 }
 
-/// A name in lower case, without separators.
-fn letters(name: &str) -> String {
-    name.chars().filter(|letter| !matches!(letter, '_' | '-')).flat_map(char::to_lowercase).collect()
+/// Whether a name is this one, which is in lower case, perhaps with capitals or separators.
+fn is_spelling(name: &str, known: &str) -> bool {
+    let letters = name.bytes().filter(|letter| !matches!(letter, b'_' | b'-'));
+    letters.map(|letter| letter.to_ascii_lowercase()).eq(known.bytes())
 }
 
 /// The environment of a call, as the assignments of a shell. `None`: it cannot be read. Empty: it has none.
 pub(super) fn environment(args: &Map<String, Value>) -> Option<String> {
-    let is_environment = |name: &str| ENVIRONMENT_ARGS.contains(&letters(name).as_str());
+    let is_environment = |name: &str| ENVIRONMENT_ARGS.iter().any(|known| is_spelling(name, known));
     let mut assignments = Vec::new();
     for (_, value) in args.iter().filter(|(name, _)| is_environment(name)) {
         match value {

@@ -20,12 +20,12 @@ use std::borrow::Cow;
 
 use super::invocation::{Input, Invocation};
 use super::options::Arguments;
-use super::programs::{self, Program, Tag};
+use super::programs::{Program, Tag};
 use crate::tables::{Condition, OptionPattern, Pattern, TermKind};
 
 /// Whether a program has a property with these arguments.
 pub(super) fn does(invocation: &Invocation, tag: Tag) -> bool {
-    let row = programs::row(&invocation.program);
+    let row = invocation.row();
     let mut sometimes = row.sometimes.iter().filter(|it| it.tag == tag);
     row.tags.contains(&tag)
         || sometimes.any(|it| applies(it.when, it.unless, &Call::new(invocation, row, &[])))
@@ -43,7 +43,7 @@ pub(super) struct Call<'a> {
 impl<'a> Call<'a> {
     /// Parses the arguments of an invocation. The options in `more` take a value as well.
     pub(super) fn new(invocation: &'a Invocation, program: &'static Program, more: &[&str]) -> Call<'a> {
-        let is_own = more.is_empty() && std::ptr::eq(program, programs::row(&invocation.program));
+        let is_own = more.is_empty() && std::ptr::eq(program, invocation.row());
         let arguments = if is_own {
             Arguments::new(invocation)
         } else {

@@ -54,7 +54,7 @@ pub(crate) fn is_temporary(file: &Arg, folder: &Folder) -> bool {
 }
 
 fn judge_program(invocation: &Invocation) -> Vec<Danger> {
-    let program = programs::row(&invocation.program);
+    let program = invocation.row();
     if program.dangers.is_empty() {
         return Vec::new();
     }

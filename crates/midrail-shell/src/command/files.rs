@@ -19,9 +19,8 @@ use crate::words::shell::{CLONE_VALUES, CURL_DATA, FOLDER_PROGRAMS, GIT_PATCHES,
 
 /// The files that a program touches.
 pub(super) fn touched(invocation: &Invocation) -> Vec<Touched> {
-    let program = invocation.program.as_str();
     let mut found = TouchedFiles::default();
-    match programs::family(program) {
+    match invocation.family() {
         "dd" => dd(invocation, &mut found),
         "git" => git_files(invocation, &mut found),
         "find" => printed_by_find(invocation, &mut found),
@@ -31,7 +30,7 @@ pub(super) fn touched(invocation: &Invocation) -> Vec<Touched> {
         "docker" => found::read_in_container(invocation, &mut found),
         _ => {}
     }
-    let row = programs::row(program);
+    let row = invocation.row();
     match &row.files {
         Some(files) => by_row(files, invocation, &mut found),
         None => formatters::touched(invocation, &mut found),
@@ -84,7 +83,7 @@ fn by_row(row: &Files, invocation: &Invocation, found: &mut TouchedFiles) {
     let program = invocation.program.as_str();
     let target = ["-t", "--target-directory"];
     for (name, value) in sorted.values.iter().filter(|(name, _)| sorted.is_one_of(row.writes, name)) {
-        if programs::is(program, Tag::FillsFolders) || target.contains(&name.as_str()) {
+        if invocation.is(Tag::FillsFolders) || target.contains(&name.as_str()) {
             found.add_folder(value);
         } else {
             found.add(value, false, true);
@@ -155,7 +154,7 @@ fn by_row(row: &Files, invocation: &Invocation, found: &mut TouchedFiles) {
             written.for_each(|touched| touched.is_folder = true);
         }
     }
-    match programs::family(program) {
+    match invocation.family() {
         "curl" => curl(invocation, found),
         "tar" => tar(invocation, &sorted, found),
         "cpio" => sorted.values_of(&["-D", "--directory"]).for_each(|folder| found.add_folder(folder)),
@@ -223,7 +222,7 @@ fn opened_by_socat(invocation: &Invocation, found: &mut TouchedFiles) {
 
 /// `xargs -a file program`
 fn xargs(invocation: &Invocation, found: &mut TouchedFiles) {
-    let sorted = Arguments::leading(programs::row(&invocation.program), &invocation.args, &[]);
+    let sorted = Arguments::leading(invocation.row(), &invocation.args, &[]);
     sorted.values_of(&["-a", "--arg-file"]).for_each(|file| found.add(file, true, false));
 }
 

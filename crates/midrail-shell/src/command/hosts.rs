@@ -6,7 +6,7 @@ use super::condition::{Call, applies};
 use super::invocation::{Arg, Invocation};
 use super::launch;
 use super::options::{Arguments, find_run};
-use super::programs::{self, Contact, Hosts, Named};
+use super::programs::{Contact, Hosts, Named};
 use crate::tables::PROGRAMS;
 
 /// The hosts that a program contacts.
@@ -59,7 +59,7 @@ pub(super) fn contacted(invocation: &Invocation) -> Contacted {
 }
 
 fn by_row(invocation: &Invocation, found: &mut Contacted) {
-    let row = programs::row(&invocation.program);
+    let row = invocation.row();
     let call = Call::new(invocation, row, &[]);
     by_arguments(&call, found);
     for contact in row.contacts.iter().filter(|it| applies(it.when, it.unless, &call)) {

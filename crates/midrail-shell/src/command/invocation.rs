@@ -5,6 +5,7 @@ use std::cell::OnceCell;
 use std::ops::Range;
 use std::rc::Rc;
 
+use super::programs::{self, Program, Tag};
 use crate::words::places::TEMPORARY_VARIABLES;
 
 /// One word of a command, after quotes, escapes and expansions.
@@ -211,8 +212,25 @@ pub struct Invocation {
     pub start: usize,
     /// One past its last byte.
     pub end: usize,
-    /// Its arguments, parsed.
-    pub(super) known_arguments: KnownArguments,
+    /// What was looked up about it.
+    pub(super) known: Known,
+}
+
+impl Invocation {
+    /// The row of its program, or an empty one if there is none.
+    pub(super) fn row(&self) -> &'static Program {
+        self.known.row.get_or_init(|| programs::row(&self.program))
+    }
+
+    /// Whether its program has a property, whatever its arguments are.
+    pub(super) fn is(&self, tag: Tag) -> bool {
+        self.row().tags.contains(&tag)
+    }
+
+    /// The first name in the row of its program, which stands for all of them: `docker` for `podman`.
+    pub(super) fn family(&self) -> &str {
+        self.row().names.first().copied().unwrap_or(&self.program)
+    }
 }
 
 /// Arguments by what they are.
@@ -236,29 +254,32 @@ pub(super) struct ParsedArguments {
     pub(super) splits: Option<usize>,
 }
 
-/// The parsed arguments of an invocation, once they were asked for. A copy, whose arguments may be changed, is parsed anew.
+/// The row and the parsed arguments of an invocation, once they were asked for. A copy, which may be changed, knows nothing.
 #[derive(Debug, Default)]
-pub(super) struct KnownArguments(OnceCell<Rc<ParsedArguments>>);
+pub(super) struct Known {
+    row: OnceCell<&'static Program>,
+    arguments: OnceCell<Rc<ParsedArguments>>,
+}
 
-impl KnownArguments {
-    pub(super) fn get_or_parse(&self, parse: impl FnOnce() -> Rc<ParsedArguments>) -> Rc<ParsedArguments> {
-        Rc::clone(self.0.get_or_init(parse))
+impl Known {
+    pub(super) fn arguments(&self, parse: impl FnOnce() -> Rc<ParsedArguments>) -> Rc<ParsedArguments> {
+        Rc::clone(self.arguments.get_or_init(parse))
     }
 }
 
-impl Clone for KnownArguments {
+impl Clone for Known {
     fn clone(&self) -> Self {
-        KnownArguments::default()
+        Known::default()
     }
 }
 
-impl PartialEq for KnownArguments {
+impl PartialEq for Known {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl Eq for KnownArguments {}
+impl Eq for Known {}
 
 /// A file of which it is known what it holds.
 #[derive(Debug, Clone, PartialEq, Eq)]

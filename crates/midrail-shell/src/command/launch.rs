@@ -6,7 +6,7 @@ use super::programs::{self, Tag};
 
 /// The invocation that another one only starts, if its program has dangers. The options in `more` take a value as well.
 pub(super) fn inner(invocation: &Invocation, more: &[&str]) -> Option<Invocation> {
-    let row = programs::row(&invocation.program);
+    let row = invocation.row();
     if row.launches.is_empty() {
         return None;
     }
@@ -24,7 +24,7 @@ pub(super) fn inner(invocation: &Invocation, more: &[&str]) -> Option<Invocation
 
 /// The same, if options that the row does not know take a value, and words that are not known are options or nothing.
 pub(super) fn other_readings(invocation: &Invocation) -> Vec<Option<Invocation>> {
-    let row = programs::row(&invocation.program);
+    let row = invocation.row();
     if row.launches.is_empty() {
         return Vec::new();
     }

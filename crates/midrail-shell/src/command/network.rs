@@ -81,7 +81,7 @@ fn addresses_carry_data(invocation: &Invocation) -> bool {
 }
 
 fn is_dry_run(invocation: &Invocation) -> bool {
-    let dry_runs = programs::row(&invocation.program).dry_runs;
+    let dry_runs = invocation.row().dry_runs;
     if dry_runs.is_empty() {
         return false;
     }

@@ -32,13 +32,13 @@ impl Deref for Arguments<'_> {
 impl<'a> Arguments<'a> {
     /// Parses all arguments of an invocation, which is done once.
     pub(super) fn new(invocation: &'a Invocation) -> Self {
-        let program = programs::row(&invocation.program);
+        let program = invocation.row();
         let args = invocation.args.as_slice();
         // The operands of `find` are not all of its words without a dash.
         if program.style == Style::Search {
             return Arguments::parse(program, args, &[]);
         }
-        let parsed = invocation.known_arguments.get_or_parse(|| Arguments::parse(program, args, &[]).parsed);
+        let parsed = invocation.known.arguments(|| Arguments::parse(program, args, &[]).parsed);
         let operands = parsed.places.iter().filter_map(|at| args.get(*at)).collect();
         Arguments { program, args, operands, parsed }
     }
@@ -380,7 +380,7 @@ pub(super) fn begins_with_subcommand(program: &Program, args: &[Arg]) -> bool {
 
 /// The arguments after a subcommand that runs a command, such as `docker run`, and its row.
 pub(super) fn find_run<'a>(invocation: &'a Invocation, name: &str) -> Option<(&'a [Arg], &'static Run)> {
-    let program = programs::row(&invocation.program);
+    let program = invocation.row();
     let run = program.runs.iter().find(|run| run.subcommands.contains(&name))?;
     let end = after_subcommand(program, &invocation.args, run.subcommands, &[])?;
     Some((invocation.args.get(end..)?, run))

@@ -9,11 +9,13 @@ pub(super) use crate::tables::{
 
 /// The row of a program.
 pub(super) fn find(program: &str) -> Option<&'static Program> {
-    let program = program.strip_suffix(".exe").unwrap_or(program);
-    // `mkfs.ext4` is one of `mkfs.*`.
-    let family =
-        || program.split_once('.').and_then(|(family, _)| PROGRAMS.get(format!("{family}.*").as_str()));
-    PROGRAMS.get(program).or_else(family)
+    PROGRAMS.get(program).or_else(|| {
+        let program = program.strip_suffix(".exe").unwrap_or(program);
+        // `mkfs.ext4` is one of `mkfs.*`.
+        let family =
+            || program.split_once('.').and_then(|(family, _)| PROGRAMS.get(format!("{family}.*").as_str()));
+        PROGRAMS.get(program).or_else(family)
+    })
 }
 
 /// The row of a program, or an empty one if there is none.

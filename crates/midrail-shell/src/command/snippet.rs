@@ -13,7 +13,9 @@ mod tests;
 mod value;
 mod world;
 
-use crate::tables::{LANGUAGES, LanguageRow, NO_LANGUAGE};
+use std::borrow::Cow;
+
+use crate::tables::{INTERPRETERS, LANGUAGES, LanguageRow, NO_LANGUAGE};
 
 pub(crate) use self::state::{Snippet, Start};
 pub(crate) use crate::tables::Language;
@@ -30,12 +32,13 @@ impl Language {
         let name = name.strip_suffix(".exe").unwrap_or(name);
         let name =
             name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.' || letter == '-');
-        let name = name.to_ascii_lowercase();
+        let has_capitals = name.bytes().any(|byte| byte.is_ascii_uppercase());
+        let name = if has_capitals { Cow::Owned(name.to_ascii_lowercase()) } else { Cow::Borrowed(name) };
         // A program of its own, and no version of R.
         if program == "r2" {
             return None;
         }
-        LANGUAGES.iter().find(|row| row.programs.contains(&name.as_str())).and_then(|row| row.name)
+        INTERPRETERS.get(&*name).copied()
     }
 }
 

@@ -1,7 +1,9 @@
 //! Facts about files on disk: where paths lead, what is there, and what scripts contain.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -99,10 +101,7 @@ impl Root {
 /// Where a path leads on disk: relative to the root where it lies inside, absolute where it does not.
 fn place(root: &Path, cwd: Option<&str>, path: &str) -> String {
     let path = path.strip_prefix("file://").unwrap_or(path);
-    let key = |real: &Path| match real.strip_prefix(root) {
-        Ok(below) => below.to_string_lossy().into_owned(),
-        Err(_) => real.to_string_lossy().into_owned(),
-    };
+    let key = |real: &Path| below(root, real).unwrap_or(real).to_string_lossy().into_owned();
     if let Some(below) = path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/')) {
         return match std::env::var_os("HOME") {
             Some(home) => key(&real_path(&Path::new(&home).join(below.trim_start_matches('/')))),
@@ -142,11 +141,19 @@ pub(crate) fn real_path(path: &Path) -> PathBuf {
 
 /// The same, where the links on the way to the root were followed before. Nearly every path is below it.
 fn real_path_from(root: &Path, path: &Path) -> PathBuf {
-    let Ok(below) = path.strip_prefix(root) else { return real_path(path) };
+    let Some(below) = below(root, path) else { return real_path(path) };
     let mut real = PathBuf::with_capacity(path.as_os_str().len());
     real.push(root);
     follow(below, &mut real, &mut 0);
     real
+}
+
+/// What follows the root in a path that is below it. Most paths begin with the letters of the root, and need not be taken apart.
+fn below<'p>(root: &Path, path: &'p Path) -> Option<&'p Path> {
+    match path.as_os_str().as_bytes().strip_prefix(root.as_os_str().as_bytes()) {
+        Some([b'/', rest @ ..]) if !rest.starts_with(b"/") => Some(Path::new(OsStr::from_bytes(rest))),
+        _ => path.strip_prefix(root).ok(),
+    }
 }
 
 /// Appends a path to one whose links are followed.

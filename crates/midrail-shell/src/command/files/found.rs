@@ -5,7 +5,7 @@ use crate::command::condition::does;
 use crate::command::danger::is_credential;
 use crate::command::invocation::{Arg, Invocation};
 use crate::command::options::{Arguments, find_run};
-use crate::command::programs::{self, Tag};
+use crate::command::programs::Tag;
 use crate::command::scope::{is_absolute, join};
 use crate::words::places::TEMPLATES;
 use crate::words::shell::OWNER_ONLY_MODES;
@@ -173,7 +173,7 @@ fn hidden_paths(command: &[Arg], mounted: &str, workdir: Option<&Arg>) -> Vec<St
 /// `docker run -v $PWD/.env:/x image cat /x`: a file with credentials that the command names as the container sees it.
 pub(super) fn read_in_container(invocation: &Invocation, found: &mut TouchedFiles) {
     let Some((args, run)) = find_run(invocation, "run") else { return };
-    let sorted = Arguments::before_command(programs::row(&invocation.program), run, args, run.values);
+    let sorted = Arguments::before_command(invocation.row(), run, args, run.values);
     let command = sorted.rest().get(1..).unwrap_or_default();
     for volume in sorted.values_of(&["-v", "--volume"]) {
         let mut fields = volume.text.split(':');

@@ -3,16 +3,16 @@
 
 use crate::command::invocation::{Arg, Input, Invocation};
 use crate::command::options::Arguments;
-use crate::command::programs::{self, Hosts, Sent, Upload};
+use crate::command::programs::{Hosts, Sent, Upload};
 
 /// The files that a program sends to another machine, by its arguments.
 pub(crate) fn uploaded(invocation: &Invocation) -> Vec<Arg> {
-    programs::row(&invocation.program).uploads.iter().flat_map(|row| row.files(invocation)).collect()
+    invocation.row().uploads.iter().flat_map(|row| row.files(invocation)).collect()
 }
 
 /// Whether a program sends files to another machine: `curl -T a`, `scp a box:/tmp`.
 pub(crate) fn sends_files(invocation: &Invocation) -> bool {
-    let row = programs::row(&invocation.program);
+    let row = invocation.row();
     let copies_away = || {
         let sorted = Arguments::parse(row, &invocation.args, &[]);
         sorted.operands.last().is_some_and(|last| is_elsewhere(&last.text))
@@ -23,7 +23,7 @@ pub(crate) fn sends_files(invocation: &Invocation) -> bool {
 impl Upload {
     fn files(&self, invocation: &Invocation) -> Vec<Arg> {
         let more = [self.options, self.values].concat();
-        let sorted = Arguments::parse(programs::row(&invocation.program), &invocation.args, &more);
+        let sorted = Arguments::parse(invocation.row(), &invocation.args, &more);
         let Some(count) = sorted.begins_with(self.subcommands) else { return Vec::new() };
         let operands = sorted.operands.get(count..).unwrap_or_default();
         // `--from-file=name=path`

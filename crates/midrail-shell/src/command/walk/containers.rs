@@ -1,9 +1,9 @@
 //! What is lost in a container: nothing where it is thrown away afterwards, and what lies behind its mounts.
 
+use super::super::danger;
 use super::super::invocation::Invocation;
 use super::super::options::{Arguments, find_run};
 use super::super::scope::join;
-use super::super::{danger, programs};
 use super::state::Walk;
 use crate::words::shell::CONTAINER_ACCESS;
 
@@ -16,13 +16,13 @@ pub(super) struct Container {
 
 /// The container of `docker run --rm`, if everything that it can reach is known.
 pub(super) fn thrown_away(invocation: &Invocation) -> Option<Container> {
-    if programs::family(&invocation.program) != "docker" {
+    if invocation.family() != "docker" {
         return None;
     }
     // What `compose run` mounts is in a file of its own.
     let (args, run) = find_run(invocation, "run")?;
     // What follows the image belongs to the program inside.
-    let sorted = Arguments::before_command(programs::row(&invocation.program), run, args, run.values);
+    let sorted = Arguments::before_command(invocation.row(), run, args, run.values);
     if !sorted.has(&["--rm"]) || sorted.has(CONTAINER_ACCESS) || sorted.has_value(CONTAINER_ACCESS) {
         return None;
     }

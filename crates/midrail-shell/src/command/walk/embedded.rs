@@ -34,13 +34,13 @@ impl Walk {
     /// Reports commands that destroy in words which a program may run, and libraries of temporary folders that it loads.
     pub(super) fn embedded_commands(&mut self, invocation: &Invocation, scope: &Scope, input: &Stream) {
         let program = invocation.program.as_str();
-        let row = programs::row(program);
+        let row = invocation.row();
         if row.tags.contains(&Tag::TakesWords) {
             return;
         }
         let is_quiet_program = QUIET_PROGRAMS.contains(&program);
         let is_parsed = Language::from_program(program).is_some() || row.tags.contains(&Tag::Shell);
-        let family = programs::family(program);
+        let family = invocation.family();
         let obeys = OBEYING.contains(&family) || OBEYING.contains(&program);
         let reads_words = !obeys && (is_parsed || files::is_known(program));
         let openers = if row.client.is_some() && !obeys { STATEMENT_OPENERS } else { OPENERS };
@@ -81,7 +81,7 @@ impl Walk {
     /// Reports code of temporary folders that options and texts of a program load.
     pub(super) fn temporary_libraries(&mut self, invocation: &Invocation, scope: &Scope, input: &Stream) {
         let program = invocation.program.as_str();
-        let row = programs::row(program);
+        let row = invocation.row();
         if scope.is_remote || row.tags.contains(&Tag::TakesWords) || row.tags.contains(&Tag::Shell) {
             return;
         }
@@ -347,6 +347,8 @@ fn removals(text: &str) -> Vec<Vec<Arg>> {
 
 /// The first path in a text that leads into a folder which every program may write into.
 fn temporary_path(text: &str) -> Option<&str> {
+    // Most words are no paths.
+    let text = text.get(text.find('/')?..)?;
     let at = ["/tmp/", "/var/tmp/", "/dev/shm/"].iter().filter_map(|folder| text.find(folder)).min()?;
     let path = text.get(at..)?;
     path.get(..path.find(['"', '\'', ' ', ')', ';', ',', ':', '\n']).unwrap_or(path.len()))

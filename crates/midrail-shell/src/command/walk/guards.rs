@@ -34,7 +34,7 @@ impl Walk {
         if scope.is_remote {
             return;
         }
-        let variables = programs::row(&invocation.program).settings_variables;
+        let variables = invocation.row().settings_variables;
         let is_set =
             |name: &&&str| scope.items(name).is_some_and(|items| items.iter().any(|it| !it.text.is_empty()));
         let command = || command_line(&invocation.program, &invocation.args);
@@ -148,7 +148,7 @@ impl Walk {
             arg.text == "--absolute-names"
                 || (arg.text.contains('P') && !arg.text.contains(['/', '.']) && !arg.text.starts_with("--"))
         };
-        if programs::family(&invocation.program) == "tar" && invocation.args.iter().any(is_absolute) {
+        if invocation.family() == "tar" && invocation.args.iter().any(is_absolute) {
             folders.push("/".to_owned());
         }
         let folders = folders.iter().filter(|folder| !folder.is_empty()).take(MAX_TARGETS);
@@ -252,9 +252,9 @@ fn moved_settings(invocation: &Invocation) -> Option<&'static str> {
     // Most words do not look like this.
     let may_be = |word: &str| word.contains('_') && word.bytes().any(|byte| byte.is_ascii_uppercase());
     let is_other = || {
-        let row = programs::row(&invocation.program);
+        let row = invocation.row();
         does(invocation, Tag::Reads)
-            || programs::is(&invocation.program, Tag::Shell)
+            || invocation.is(Tag::Shell)
             || row.runs.iter().any(|run| run.assigns || run.remote)
             || !row.settings_variables.is_empty()
             || matches!(
@@ -304,7 +304,7 @@ fn stops_midrail(invocation: &Invocation) -> bool {
         _ => return false,
     };
     let sorted = Arguments::new(invocation);
-    let names = if sorted.has(&["-f", "--full"]) { HOOK_COMMANDS } else { &["midrail"] };
+    let names = if sorted.has(&["-f", "--full"]) { HOOK_COMMANDS.all() } else { &["midrail"] };
     let is_it = |pattern: &str| names_midrail(pattern) && names.iter().any(|name| may_match(pattern, name));
     is_pattern && sorted.operands.iter().any(|pattern| pattern.text.split('|').any(is_it))
 }

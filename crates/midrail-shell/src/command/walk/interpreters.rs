@@ -51,7 +51,7 @@ impl Walk {
     ) -> Option<Stream> {
         let ProgramCall { invocation, input } = call;
         let args = invocation.args.as_slice();
-        let row = programs::row(&invocation.program);
+        let row = invocation.row();
         // `deno run file`
         let has_subcommands = matches!(invocation.program.as_str(), "deno" | "bun");
         let first = Arguments::leading(row, args, &[]).places.first().copied().filter(|_| has_subcommands);
@@ -200,7 +200,7 @@ impl Walk {
         let invocation = launched.as_ref().unwrap_or(invocation);
         let program = invocation.program.as_str();
         if matches!(program, "tclsh" | "wish" | "jimsh") {
-            let sources = programs::row(program).inline.as_ref();
+            let sources = invocation.row().inline.as_ref();
             let _ = sources.map(|row| self.source_files(row, &invocation.args, scope));
             return self.tcl(invocation, scope, input);
         }
@@ -212,7 +212,7 @@ impl Walk {
             let commands = invocation.args.iter().filter_map(|arg| arg.text.strip_prefix("+!"));
             return commands.for_each(|code| self.run(code, scope));
         }
-        let Some(row) = &programs::row(program).inline else { return };
+        let Some(row) = &invocation.row().inline else { return };
         let args = invocation.args.as_slice();
         let given = args.iter().zip(args.iter().skip(1));
         let given = given.filter(|(name, _)| row.code.contains(&name.text.as_str())).map(|(_, code)| code);

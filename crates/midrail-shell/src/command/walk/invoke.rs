@@ -193,7 +193,7 @@ impl Walk {
             self.obeyed_settings(invocation, scope);
         }
         self.temporary_libraries(invocation, scope, input);
-        if programs::row(&invocation.program).client.is_some() {
+        if invocation.row().client.is_some() {
             self.embedded_commands(invocation, scope, input);
         }
         // Another shell has its own options.
@@ -210,7 +210,7 @@ impl Walk {
             return stream;
         }
         self.report_unknown_program(invocation, scope);
-        if programs::row(&invocation.program).client.is_none() {
+        if invocation.row().client.is_none() {
             self.embedded_commands(invocation, scope, input);
         }
         let mut stream = self.printed(invocation, scope, input);
@@ -237,7 +237,7 @@ impl Walk {
     /// The same for a program that may be a module of Python.
     pub(super) fn hidden_in_module(&mut self, invocation: &Invocation) {
         let program = invocation.program.as_str();
-        let row = programs::row(program);
+        let row = invocation.row();
         let has_rule =
             row.tags.contains(&Tag::RunsProject) || row.sometimes.iter().any(|it| it.tag == Tag::RunsProject);
         let runs_project = if has_rule {
@@ -297,7 +297,7 @@ impl Walk {
             _ => {
                 let is_script = name.is_known()
                     && !PROGRAM_FOLDERS.iter().any(|folder| name.text.starts_with(folder))
-                    && !programs::is(&invocation.program, Tag::Shell);
+                    && !invocation.is(Tag::Shell);
                 if is_script && !scope.is_remote {
                     self.may_be_unpacked(name, &place, &invocation.args, self.has_unpacked);
                     self.note(Listed::Script, &place);
@@ -351,9 +351,7 @@ impl Walk {
                     self.note(Listed::Folder, &place);
                 }
                 if touched.is_swept
-                    || (touched.is_written
-                        && touched.is_folder
-                        && programs::is(&invocation.program, Tag::FillsFolders))
+                    || (touched.is_written && touched.is_folder && invocation.is(Tag::FillsFolders))
                 {
                     self.note(Listed::Sweep, if place.is_empty() { "." } else { &place });
                 }
@@ -464,7 +462,9 @@ pub(super) fn program_name(name: &Arg) -> String {
     let is_package = !name.text.contains('/') || name.text.starts_with('@');
     let base = if is_package { unversioned(base) } else { base };
     // `npx @anthropic-ai/claude-code@1.0`
-    if let Some(agent) = agent_of_package(&name.text).filter(|_| name.text.starts_with('@')) {
+    if name.text.starts_with('@')
+        && let Some(agent) = agent_of_package(&name.text)
+    {
         return agent.to_owned();
     }
     // On a file system that ignores case, `RM` is `rm`.

@@ -16,7 +16,7 @@ pub(super) const MAX_ROOTS: usize = 8;
 /// The paths that a program prints, as words of the shell: `~/*` for all below the home. Empty where it prints none.
 pub(super) fn listed(invocation: &Invocation) -> Vec<Arg> {
     let args = invocation.args.as_slice();
-    let mut paths = match programs::family(&invocation.program) {
+    let mut paths = match invocation.family() {
         "find" => found(args),
         "fd" => fd(args),
         "ls" | "exa" => in_folders(args),

@@ -9,7 +9,7 @@ use super::super::condition::does;
 use super::super::files;
 use super::super::invocation::{Arg, Invocation};
 use super::super::options::{Arguments, after_subcommand};
-use super::super::programs::{self, Tag, Transfer};
+use super::super::programs::{Tag, Transfer};
 use super::super::scope::{Scope, join};
 use super::flow::{base_name, has_fetched};
 use super::output::is_cluster_with;
@@ -100,7 +100,7 @@ impl Walk {
     /// `scp host:file .`, `aws s3 cp s3://bucket/file .`: files of another machine come here.
     pub(super) fn transferred(&mut self, invocation: &Invocation, scope: &Scope) {
         let program = invocation.program.as_str();
-        let row = programs::row(program);
+        let row = invocation.row();
         let Some(transfer) = &row.transfers else { return };
         let Some(from) = after_subcommand(row, &invocation.args, transfer.subcommands, &[]) else { return };
         let args = invocation.args.get(from..).unwrap_or(&[]);
@@ -160,7 +160,7 @@ impl Walk {
 
     /// `gzip file` and `gunzip file.gz`
     pub(super) fn compressed(&mut self, invocation: &Invocation, scope: &Scope) {
-        let row = programs::row(&invocation.program);
+        let row = invocation.row();
         let has = |flag| invocation.args.iter().any(|arg| is_cluster_with(&arg.text, flag));
         let (ending, expands) = match (row.compresses, row.expands) {
             ("", "") => return,
@@ -201,7 +201,7 @@ impl Walk {
         }
         let program = invocation.program.as_str();
         let takes_script =
-            matches!(programs::family(program), "sed" | "grep" | "awk" | "jq" | "tr" | "perl" | "ruby");
+            matches!(invocation.family(), "sed" | "grep" | "awk" | "jq" | "tr" | "perl" | "ruby");
         let is_file = |arg: &&Arg| {
             arg.is_known()
                 && !arg.text.starts_with(['-', '+'])
@@ -279,7 +279,7 @@ impl Walk {
 
 /// The folder that something is unpacked into, where one is named.
 pub(super) fn target_folder(invocation: &Invocation) -> Option<String> {
-    let is_tar = programs::family(&invocation.program) == "tar";
+    let is_tar = invocation.family() == "tar";
     let takes = match invocation.program.as_str() {
         _ if is_tar => ["-C", "--directory"],
         "cpio" => ["-D", "--directory"],

@@ -29,11 +29,11 @@ impl Walk {
             return Stream { source: Source::Hidden, ..Stream::printed_by(program) };
         }
         self.transferred(invocation, scope);
-        if programs::is(program, Tag::Fetches) {
+        if invocation.is(Tag::Fetches) {
             self.downloads(invocation, scope);
             return Stream { source: Source::Remote, ..Stream::printed_by(program) };
         }
-        if programs::is(program, Tag::Filters) {
+        if invocation.is(Tag::Filters) {
             let is_decoder = does(invocation, Tag::Decodes);
             let source = match &input.source {
                 Source::Remote => Source::Remote,

@@ -10,7 +10,7 @@ use super::super::ast::is_name;
 use super::super::calls;
 use super::super::invocation::{Arg, Invocation, quoted_line};
 use super::super::options::Arguments;
-use super::super::programs::{self, RecipeForm};
+use super::super::programs::RecipeForm;
 use super::super::scope::Scope;
 use super::flow::command_line;
 use super::state::{Listed, Source, Stream, Walk};
@@ -55,7 +55,7 @@ impl<'r, 't> Book<'r, 't> {
 impl Walk {
     /// `make`, `just` and `task`. `false`: the program is none of them.
     pub(super) fn builds(&mut self, invocation: &Invocation, scope: &Scope, input: &Stream) {
-        let row = programs::row(&invocation.program);
+        let row = invocation.row();
         let Some(tool) = &row.recipes else { return };
         let sorted = Arguments::new(invocation);
         let mut inner = scope.clone();

@@ -67,10 +67,9 @@ impl Walk {
         if self.sourced.places.is_empty() {
             return;
         }
-        let program = invocation.program.as_str();
         if discloses_environment(invocation) {
             self.sourced.is_disclosed = true;
-        } else if !programs::is(program, Tag::ChangesShell) && !programs::is(program, Tag::PrintsWords) {
+        } else if !invocation.is(Tag::ChangesShell) && !invocation.is(Tag::PrintsWords) {
             self.sourced.is_used = true;
         }
     }

@@ -3,7 +3,6 @@
 
 use super::super::invocation::{Arg, Invocation};
 use super::super::options::{FindPart, find_parts};
-use super::super::programs;
 use super::super::scope::Scope;
 use super::flow::base_name;
 use super::listing::{MAX_ROOTS, is_narrowed, list_folder};
@@ -70,7 +69,7 @@ impl Walk {
         if scope.is_remote {
             return;
         }
-        let is_find = programs::family(&invocation.program) == "find";
+        let is_find = invocation.family() == "find";
         let search = is_find.then(|| Search::parse(invocation, |_| false));
         for (at, path) in paths.iter().enumerate().filter(|(_, path)| path.is_known()) {
             let found = search.as_ref().and_then(|search| Some(search.below(search.roots.get(at)?)));

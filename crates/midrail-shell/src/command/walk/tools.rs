@@ -30,7 +30,7 @@ impl Walk {
         let plus = invocation.args.iter().filter(|arg| arg.text.starts_with('+')).map(|arg| arg.tail(1));
         let given = sorted.values_of(&["-c", "--cmd", "-e", "--expression"]).cloned();
         // An editor with a screen does not read its commands from a pipe.
-        let reads = match programs::family(&invocation.program) {
+        let reads = match invocation.family() {
             "ex" | "ed" | "red" | "dc" => true,
             _ => invocation
                 .args
@@ -64,9 +64,8 @@ impl Walk {
         let names = ["-c", "-ex", "-iex", "--eval-command", "-o", "--one-line", "-O"];
         let args = invocation.args.as_slice();
         // `r2 -qc commands`
-        let is_grouped = |name: &str| {
-            programs::family(&invocation.program) == "r2" && name.starts_with('-') && name.ends_with('c')
-        };
+        let is_grouped =
+            |name: &str| invocation.family() == "r2" && name.starts_with('-') && name.ends_with('c');
         let is_code = |name: &Arg| names.contains(&name.text.as_str()) || is_grouped(&name.text);
         let given = args.iter().zip(args.iter().skip(1)).filter(|(name, _)| is_code(name));
         let given = given.map(|(_, value)| value.clone());

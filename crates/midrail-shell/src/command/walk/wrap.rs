@@ -17,7 +17,7 @@ impl Walk {
         let ProgramCall { invocation, input } = call;
         self.unpacked(invocation, scope, input);
         self.report_unpacking(invocation, scope);
-        match programs::family(&invocation.program) {
+        match invocation.family() {
             "xargs" => return Some(self.xargs(invocation, scope, input)),
             "parallel" => return Some(self.parallel(invocation, scope, input)),
             "start-stop-daemon" => return self.daemon(call, scope),
@@ -43,8 +43,7 @@ impl Walk {
     /// Walks the commands that the row of a program describes.
     fn wrapped_by_row(&mut self, call: ProgramCall<'_>, scope: &mut Scope) -> Option<Stream> {
         let ProgramCall { invocation, input } = call;
-        let program = invocation.program.as_str();
-        match programs::family(program) {
+        match invocation.family() {
             "gdb" | "r2" => self.debugger(call, scope),
             "ssh" | "sftp" | "autossh" => self.ssh_options(invocation, scope),
             "npm" | "pnpm" | "yarn" | "bun" => {
@@ -61,7 +60,7 @@ impl Walk {
         }
         let mut stream = None;
         let before = self.analysis.dangers.len();
-        for run in programs::row(program).runs {
+        for run in invocation.row().runs {
             stream = self.run_inner(run, call, scope).or(stream);
         }
         if let Some(container) = containers::thrown_away(invocation) {
@@ -79,7 +78,7 @@ impl Walk {
         {
             return None;
         }
-        let program = programs::row(&invocation.program);
+        let program = invocation.row();
         if run.is_program {
             let start = after_subcommand(program, args, run.subcommands, &[])?.checked_sub(1)?;
             let (name, rest) = args.get(start..)?.split_first()?;
@@ -208,7 +207,7 @@ impl Walk {
         args: &[Arg],
         scope: &Scope,
     ) {
-        let program = programs::row(&invocation.program);
+        let program = invocation.row();
         if begins_with_subcommand(program, args) {
             return;
         }
