@@ -4,6 +4,7 @@ mod flow;
 
 use std::ffi::OsString;
 use std::io::{self, BufReader, Read, Write};
+use std::mem;
 use std::os::unix::process::CommandExt;
 use std::panic::{self, AssertUnwindSafe};
 use std::process::{self, Child, Command, Stdio};
@@ -161,6 +162,8 @@ impl<P: Relay> Session<P> {
         ends_when_idle: bool,
     ) -> io::Result<Self> {
         let Setup { proxy, engines, wait } = setup;
+        // The process ends with the session, and everything is recorded: nothing is released first.
+        mem::forget(engines.clone());
         let judge = engines.clone();
         let stdout = io::stdout();
         let to_client = Writer::spawn(move |line| {
