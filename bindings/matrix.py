@@ -30,6 +30,7 @@ BEHAVIOURS = {
     "throwing guardrail": r"a throwing guardrail stops the call",
     "other agents": r"(another agent is held to the same|a sub-agent is held to the same.*)",
     "prompt": r"a prompt is replaced or stopped",
+    "old prompts": r"(old prompts are replaced again and decided once|a prompt is decided once and its warning is shown once)",
     "every effect": r"(every effect lands|a halt ends the run|a withheld result does not reach the model)",
 }
 

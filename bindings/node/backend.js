@@ -20,6 +20,14 @@ export class InProcess {
     }
   }
 
+  async decideConversation(events, fresh) {
+    try {
+      return await this.#engine.decideConversation(events, fresh);
+    } catch (error) {
+      return [refusal(error)];
+    }
+  }
+
   async approval(id) {
     return JSON.parse(await this.#engine.approval(id));
   }
@@ -57,6 +65,17 @@ export class Service {
       return answer;
     } catch (error) {
       return refusal(error);
+    }
+  }
+
+  async decideConversation(events, fresh) {
+    try {
+      const body = `{"events": [${events.join()}], "new": ${fresh}}`;
+      const { decisions } = JSON.parse(await this.#request('/v1/decide/conversation', { method: 'POST', body }));
+      if (decisions.some(({ effect }) => typeof effect !== 'string')) throw new Error('the answer of the service has what is not a decision');
+      return decisions.map((decision) => JSON.stringify(decision));
+    } catch (error) {
+      return [refusal(error)];
     }
   }
 

@@ -112,6 +112,13 @@ export class Session {
   ): Promise<Decision>;
   /** Decides whether a text may be sent to the model. */
   beforeModel(text: string, fields?: Partial<Event>): Promise<Decision>;
+  /**
+   * Decides a conversation that is sent whole to the model each time: prompts, or events of any kind.
+   *
+   * Each message is decided and recorded once; what was replaced is replaced again. The last `new` were not there before: they are
+   * decided even if the same words were decided before. The decisions end with the first that is not allowed.
+   */
+  conversation(messages: Array<string | Event>, options?: { new?: number }): Promise<Decision[]>;
   /** Decides whether the answer of the model may be passed on. */
   afterModel(text: string, fields?: Partial<Event>): Promise<Decision>;
   /** Decides whether another agent may take over. */

@@ -73,11 +73,35 @@ export class Session {
   async decide(event) {
     let text;
     try {
-      text = JSON.stringify({ ...this.#template, session: this.id, ...event }, readable);
+      text = this.#encode(event);
     } catch (error) {
-      return new Decision(refusal(`the event is not JSON: ${message(error)}`), this.#backend);
+      return this.#refused(`the event is not JSON: ${message(error)}`);
     }
     return new Decision(await this.#backend.decide(text), this.#backend);
+  }
+
+  async conversation(messages, { new: fresh = 0 } = {}) {
+    if (messages.length === 0) return [];
+    let texts;
+    try {
+      texts = messages.map((each) => this.#encode(typeof each === 'string' ? { kind: 'before_model', text: each } : each));
+    } catch (error) {
+      return [this.#refused(`the event is not JSON: ${message(error)}`)];
+    }
+    const decided = await this.#backend.decideConversation(texts, fresh);
+    const decisions = decided.map((text) => new Decision(text, this.#backend));
+    if (decisions.length < texts.length && decisions.every(({ allowed }) => allowed)) {
+      decisions.push(this.#refused('a decision about the conversation is missing'));
+    }
+    return decisions;
+  }
+
+  #encode(event) {
+    return JSON.stringify({ ...this.#template, session: this.id, ...event }, readable);
+  }
+
+  #refused(why) {
+    return new Decision(refusal(why), this.#backend);
   }
 
   beforeTool(tool, args = {}, fields = {}) {
@@ -120,7 +144,7 @@ export class Session {
       // What is decided is what runs, whatever happens to the original meanwhile.
       decided = JSON.parse(JSON.stringify(args ?? {}, readable));
     } catch (error) {
-      throw new Stopped(new Decision(refusal(`the arguments are not JSON: ${message(error)}`), this.#backend));
+      throw new Stopped(this.#refused(`the arguments are not JSON: ${message(error)}`));
     }
     const decision = await this.#decideAndWait(tool, decided, waitMs);
     onDecision?.(decision);
@@ -160,8 +184,7 @@ export class Session {
       return JSON.parse(decision.content);
     } catch (error) {
       // Changed arguments that cannot be read: the original ones are not permitted.
-      const why = `the changed arguments are not JSON: ${message(error)}`;
-      throw new Stopped(new Decision(refusal(why), this.#backend));
+      throw new Stopped(this.#refused(`the changed arguments are not JSON: ${message(error)}`));
     }
   }
 }

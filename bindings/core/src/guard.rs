@@ -149,6 +149,33 @@ impl Guard {
         decided.unwrap_or_else(|_| refusal("the engine failed", None))
     }
 
+    /// Decides the messages of a conversation that arrives whole each time, up to the first that stops it. The last `new` were not
+    /// there before. Whatever goes wrong, the last answer is a block with the reason.
+    pub fn decide_conversation(&self, events: &[String], new: usize) -> Vec<String> {
+        let mut made = Vec::new();
+        if !self.is_usable() {
+            return vec![self.decide(b"")];
+        }
+        // INVARIANT: an internal error is a block.
+        let decided = catch_unwind(AssertUnwindSafe(|| {
+            let decoded: Result<Vec<Event>, WireError> =
+                events.iter().map(|event| self.decode(event.as_bytes())).collect();
+            match decoded {
+                Ok(events) => {
+                    let mut decisions = self.parts.engine.decide_conversation(events, new);
+                    while let Some(decision) = in_one_decision(|| decisions.next()) {
+                        made.push(text(&decision));
+                    }
+                }
+                Err(error) => made.push(refusal(&error.to_string(), error.help().as_deref())),
+            }
+        }));
+        if decided.is_err() {
+            made.push(refusal("the engine failed", None));
+        }
+        made
+    }
+
     /// The request for an approval, once it is answered or the time is up.
     pub fn approval(&self, id: &str, timeout: Duration) -> Result<String, GuardError> {
         let engine = &self.parts.engine;

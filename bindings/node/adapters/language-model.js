@@ -1,7 +1,7 @@
 // Prompts and answers of language models in the format of the AI SDK, which several frameworks use.
 
 import { Stopped } from '../index.js';
-import { lastWords, withNotes } from './shared.js';
+import { checkPrompts, lastWords, withNotes } from './shared.js';
 
 /** The most answers of a model in a row that may not be the end yet. */
 export const MAX_TURNS = 20;
@@ -11,25 +11,19 @@ const CHUNK_BYTES = 200;
 
 /** Decides the messages of people. Returns the prompt as the model may see it, and the end of the run if one is stopped. */
 export async function checkedPrompt(run, given) {
-  const prompt = [];
-  let stop;
-  for (const message of given) {
-    if (message.role !== 'user' || stop !== undefined) {
-      prompt.push(message);
-      continue;
+  const found = [];
+  let known = 0;
+  const prompt = given.map((message) => {
+    if (message.role !== 'user') {
+      if (message.role !== 'system') known = found.length;
+      return message;
     }
-    const content = [];
-    for (const part of message.content) {
-      if (part.type !== 'text' || !part.text) {
-        content.push(part);
-        continue;
-      }
-      const decision = await run.beforeModel(part.text);
-      if (!decision.allowed) stop = lastWords(decision);
-      content.push({ ...part, text: withNotes(decision.content ?? part.text, decision.notes) });
-    }
-    prompt.push({ ...message, content });
-  }
+    const content = message.content.map((part) => ({ ...part }));
+    found.push(...content.filter(({ type, text }) => type === 'text' && text));
+    return { ...message, content };
+  });
+  const { texts, stop } = await checkPrompts(run, found.map(({ text }) => text), found.length - known);
+  texts?.forEach((text, index) => (found[index].text = text));
   return { prompt, stop };
 }
 

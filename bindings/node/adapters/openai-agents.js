@@ -3,7 +3,7 @@
 import { Handoff, OpenAIProvider, Usage, handoff as toHandoff } from '@openai/agents';
 
 import { Stopped, ToolFailed } from '../index.js';
-import { defaultGuard, lastWords, openSession, whileRunning, withNotes } from './shared.js';
+import { checkPrompts, defaultGuard, lastWords, openSession, whileRunning, withNotes } from './shared.js';
 
 /** Tools that run at the provider and can change nothing here. */
 const HOSTED = new Set(['web_search', 'web_search_preview', 'file_search', 'code_interpreter', 'image_generation']);
@@ -107,7 +107,7 @@ export function guard(agent, { guard = defaultGuard(), session, unguarded = [], 
       async getResponse(request) {
         const run = current(agent);
         const input = itemsOf(request.input);
-        const stop = halted.get(run.id) ?? (await checkPrompts(run, input));
+        const stop = halted.get(run.id) ?? (await replacePrompts(run, input));
         if (stop !== undefined) return final(stop);
         for (let turn = 0; turn < MAX_TURNS; turn += 1) {
           const response = await (await resolve()).getResponse({ ...request, input: [...input] });
@@ -140,20 +140,26 @@ const itemsOf = (input) =>
   typeof input === 'string' ? [{ role: 'user', content: input }] : input.map((item) => ({ ...item }));
 
 /** Decides the messages of people, and replaces their texts. Returns the end of the run if one is stopped. */
-async function checkPrompts(run, items) {
+async function replacePrompts(run, items) {
+  /** Where the texts are. */
+  const found = [];
+  let known = 0;
   for (const item of items) {
-    if (item.role !== 'user' || !item.content) continue;
-    const isText = typeof item.content === 'string';
-    const parts = isText ? [{ text: item.content }] : item.content.map((part) => ({ ...part }));
-    for (const part of parts) {
-      if (typeof part.text !== 'string' || !part.text) continue;
-      const decision = await run.beforeModel(part.text);
-      if (!decision.allowed) return lastWords(decision);
-      part.text = withNotes(decision.content ?? part.text, decision.notes);
+    if (item.role !== 'user') {
+      if (item.role !== 'system') known = found.length;
+    } else if (typeof item.content === 'string') {
+      if (item.content) found.push([item, 'content']);
+    } else if (item.content) {
+      item.content = item.content.map((part) => ({ ...part }));
+      found.push(...item.content.filter(({ text }) => typeof text === 'string' && text).map((part) => [part, 'text']));
     }
-    item.content = isText ? parts[0].text : parts;
   }
-  return undefined;
+  const { texts, stop } = await checkPrompts(run, found.map(([place, name]) => place[name]), found.length - known);
+  texts?.forEach((text, index) => {
+    const [place, name] = found[index];
+    place[name] = text;
+  });
+  return stop;
 }
 
 /** Decides an answer: the output to pass on, the end of the run, or the message for another turn. */

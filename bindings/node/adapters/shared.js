@@ -24,8 +24,19 @@ export function openSession(guard, own, options) {
   return guard.session(outer.id, { ...options, parent: outer.agentId ?? outer.id });
 }
 
+/**
+ * The prompts of a conversation as the model may see them, or the end of the run. The last `fresh` came after the last answer of the
+ * model.
+ */
+export async function checkPrompts(run, prompts, fresh) {
+  const decisions = await run.conversation(prompts, { new: fresh });
+  const stopped = decisions.find(({ allowed }) => !allowed);
+  if (stopped) return { stop: lastWords(stopped) };
+  return { texts: decisions.map(({ content, notes }, index) => withNotes(content ?? prompts[index], notes)) };
+}
+
 /** A text for the model, with warnings and feedback below it. */
 export const withNotes = (text, notes) => (notes ? `${text}\n\n${notes}` : text);
 
 /** The output of a run that a decision ends. */
-export const lastWords = (decision) => decision.userMessage ?? decision.message;
+export const lastWords = (decision) => decision.userMessage || decision.message || 'Midrail stops the run.';

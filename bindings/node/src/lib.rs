@@ -40,6 +40,12 @@ impl Engine {
         AsyncTask::new(Decide { guard: self.guard.clone(), event })
     }
 
+    /// Decides the messages of a conversation on another thread.
+    #[napi]
+    pub fn decide_conversation(&self, events: Vec<String>, new: u32) -> AsyncTask<DecideConversation> {
+        AsyncTask::new(DecideConversation { guard: self.guard.clone(), events, new })
+    }
+
     /// The request for an approval as it is now.
     #[napi]
     pub fn approval(&self, id: String) -> AsyncTask<ShowApproval> {
@@ -91,6 +97,27 @@ impl Task for Decide {
 
     fn resolve(&mut self, _: Env, decision: String) -> Result<String> {
         Ok(decision)
+    }
+}
+
+/// The decisions of one conversation.
+pub struct DecideConversation {
+    guard: Arc<Guard>,
+    events: Vec<String>,
+    new: u32,
+}
+
+impl Task for DecideConversation {
+    type Output = Vec<String>;
+    type JsValue = Vec<String>;
+
+    fn compute(&mut self) -> Result<Vec<String>> {
+        let new = usize::try_from(self.new).unwrap_or(usize::MAX);
+        Ok(self.guard.decide_conversation(&self.events, new))
+    }
+
+    fn resolve(&mut self, _: Env, decisions: Vec<String>) -> Result<Vec<String>> {
+        Ok(decisions)
     }
 }
 

@@ -48,7 +48,7 @@ test('a call waits for its approval, or is stopped', async (t) => {
 
 test('a service decides as an engine in the process', async (t) => {
   const home = folder(t);
-  writePack(home, REFUNDS);
+  writePack(home, `${REFUNDS}  - {use: secret-redaction, id: prompts, on: before_model}\n`);
   const store = join(home, 'midrail.db');
   const answer = reviewer(home, store);
   const run = new Guard({ url: await serve(t, ['--store', store]) }).session('chat-7');
@@ -59,6 +59,13 @@ test('a service decides as an engine in the process', async (t) => {
   assert.equal(await approval.wait(30_000), 'approved');
   assert.equal(await run.call('refund', { order: 7 }, () => 'refunded'), 'refunded');
   assert.equal((await run.beforeTool('refund', { order: 7 })).effect, 'escalate');
+  for (const fresh of [1, 0]) {
+    const [first, second] = await run.conversation(['hello', `my key is ${SECRET}`], { new: fresh });
+    assert.match(second.content, /my key is \[redacted:aws-access-key/);
+    assert.deepEqual([first.allowed, 'audit' in second.toJSON()], [true, fresh === 1]);
+  }
+  const [unknown] = await run.conversation([{ kind: 'before_model', txt: 'hello' }]);
+  assert.deepEqual([unknown.effect, unknown.by], ['block', 'midrail']);
   const wrong = await run.decide({ kind: 'before_tool', tol: {} });
   assert.deepEqual([wrong.effect, wrong.by], ['block', 'midrail']);
   assert.match(wrong.reason, /tol/);
@@ -69,5 +76,7 @@ test('no service is no permission', async () => {
   const decision = await guard.session().beforeTool('Bash', { command: 'ls' });
   assert.deepEqual([decision.effect, decision.by], ['block', 'midrail']);
   assert.match(decision.reason, /cannot be reached/);
+  const [first, ...others] = await guard.session().conversation(['hello', 'again']);
+  assert.deepEqual([first.effect, first.by, others], ['block', 'midrail', []]);
   assert.throws(() => guard.guardrail('mine', {}, () => true));
 });

@@ -39,6 +39,24 @@ test('every method decides its kind of event', async () => {
   assert.ok((await strict.error(new Error('connection reset'))).toJSON().recovery);
 });
 
+test('a conversation is decided once and changed each time', async () => {
+  const guard = memory();
+  const change = { effect: 'redact', reason: 'names are replaced', replacement: 'for (name)' };
+  guard.guardrail('names', { on: ['before_model'] }, ({ event }) => (event.text.includes('ann') ? change : null));
+  const run = guard.session();
+  assert.deepEqual(await run.conversation([]), []);
+  for (const fresh of [2, 0, 0]) {
+    const decisions = await run.conversation(['for ann', 'hello'], { new: fresh });
+    assert.deepEqual(decisions.map(({ content }) => content), ['for (name)', undefined]);
+  }
+  assert.equal((await run.beforeTool('Bash', { command: 'ls' })).toJSON().audit.seq, 3);
+  guard.guardrail('stop', { on: ['before_model'] }, ({ event }) => !event.text.includes('stop'));
+  const effects = async (...given) => (await run.conversation(...given)).map(({ effect }) => effect);
+  assert.deepEqual(await effects(['hello', 'stop', 'hello'], { new: 1 }), ['allow', 'block']);
+  assert.deepEqual(await effects(['hello', { kind: 'before_model', text: 1n }]), ['block']);
+  assert.deepEqual(await effects([{ kind: 'before_model', txt: 'hello' }]), ['block']);
+});
+
 test('what is not JSON is blocked', async () => {
   const loop = {};
   loop.loop = loop;

@@ -35,6 +35,11 @@ impl Engine {
         py.detach(|| self.0.decide(event.as_bytes()))
     }
 
+    /// Decides the messages of a conversation. Other Python threads run meanwhile.
+    fn decide_conversation(&self, py: Python<'_>, events: Vec<String>, new: usize) -> Vec<String> {
+        py.detach(|| self.0.decide_conversation(&events, new))
+    }
+
     /// The request for an approval, once it is answered or the time is up.
     fn approval(&self, py: Python<'_>, id: &str, seconds: f64) -> PyResult<String> {
         let timeout = Duration::try_from_secs_f64(seconds).unwrap_or_default();

@@ -67,7 +67,7 @@ class Approvals(FolderCase):
 
 class OverHttp(FolderCase):
     def test_a_service_decides_as_an_engine_in_the_process(self):
-        self.write_pack("extends: [default]\n" + REFUNDS)
+        self.write_pack("extends: [default]\n" + REFUNDS + "  - {use: secret-redaction, id: prompts, on: before_model}\n")
         store = ("--store", self.store)
         answer = self.reviewer(*store)
         run = midrail.Guard(url=self.serve(*store)).session("chat-7")
@@ -84,6 +84,13 @@ class OverHttp(FolderCase):
         self.assertEqual(run.before_tool("refund", {"order": 7}).effect, "escalate")
         stream = run.stream(max_bytes=0)
         self.assertNotIn(SECRET, stream.push(SECRET[:9]) + stream.push(SECRET[9:]) + stream.finish())
+        for new in (1, 0):
+            first, second = run.conversation(["hello", f"my key is {SECRET}"], new=new)
+            self.assertIn("my key is [redacted:aws-access-key", second.content)
+            self.assertEqual("audit" in second.to_dict(), new == 1)
+        self.assertTrue(first.allowed)
+        [wrong] = run.conversation([{"kind": "before_model", "txt": "hello"}])
+        self.assertEqual((wrong.effect, wrong.by), ("block", "midrail"))
         # A wrong field is an error of the program, and still a block.
         decision = run.decide({"kind": "before_tool", "tol": {}})
         self.assertEqual((decision.effect, decision.by), ("block", "midrail"))
@@ -94,6 +101,8 @@ class OverHttp(FolderCase):
         decision = run.before_tool("Bash", {"command": "ls"})
         self.assertEqual((decision.effect, decision.by), ("block", "midrail"))
         self.assertIn("cannot be reached", decision.reason)
+        [decision] = run.conversation(["hello", "again"])
+        self.assertEqual((decision.effect, decision.by), ("block", "midrail"))
         with self.assertRaises(midrail.MidrailError):
             midrail.Guard(url="http://127.0.0.1:9").guardrail("mine")(lambda call: None)
 

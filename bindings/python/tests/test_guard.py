@@ -51,6 +51,23 @@ class Decisions(unittest.TestCase):
         strict = midrail.Guard(packs=["midrail:ci-agent"], store=":memory:").session()
         self.assertIn("recovery", strict.error(ValueError("connection reset")).to_dict())
 
+    def test_a_conversation_is_decided_once_and_changed_each_time(self):
+        guard = memory()
+        change = midrail.verdict("redact", "names are replaced", replacement="for (name)")
+        guard.guardrail("names", on=["before_model"])(lambda call: change if "ann" in call.event["text"] else None)
+        run = guard.session()
+        self.assertEqual(run.conversation([]), [])
+        for new in (2, 0, 0):
+            first, second = run.conversation(["for ann", "hello"], new=new)
+            self.assertEqual((first.content, second.content), ("for (name)", None))
+        self.assertEqual(run.before_tool("Bash", {"command": "ls"}).to_dict()["audit"]["seq"], 3)
+        guard.guardrail("stop", on=["before_model"])(lambda call: "not this" if "stop" in call.event["text"] else None)
+        effects = [each.effect for each in run.conversation(["hello", "stop", "hello"], new=1)]
+        self.assertEqual(effects, ["allow", "block"])
+        self.assertEqual([each.effect for each in run.conversation(["hello", "\ud800"])], ["block"])
+        [wrong] = run.conversation([{"kind": "before_model", "txt": "hello"}])
+        self.assertEqual((wrong.effect, wrong.by), ("block", "midrail"))
+
     def test_what_is_not_json_is_blocked(self):
         loop = []
         loop.append(loop)

@@ -49,7 +49,7 @@ mod late_answers;
 mod limits;
 pub mod load;
 mod message_marks;
-mod messages;
+pub mod messages;
 #[cfg(feature = "service")]
 pub mod metrics;
 mod notices;

@@ -21,6 +21,9 @@ pub(crate) struct Judged {
     /// The guardrails that changed its text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) changed_by: Vec<Arc<str>>,
+    /// The guardrails that warned of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) warned_by: Vec<Arc<str>>,
     /// It was stopped.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) is_stopped: bool,
@@ -30,8 +33,9 @@ pub(crate) struct Judged {
 pub(crate) struct MessageMark {
     key: String,
     version: u64,
-    /// The message, if its sender sends it on as guardrails changed it. It arrives with the changed text then.
-    answer: Option<Event>,
+    occurrence: usize,
+    /// The message, if it is new and may be kept as guardrails changed it. It arrives with the changed text then.
+    kept: Option<Event>,
     store_key: [u8; 32],
 }
 
@@ -48,12 +52,12 @@ impl MessageMark {
         let slice = load_slice(store, event.session.as_deref().unwrap_or_default(), &key)?;
         let judged = slice.value.and_then(|value| serde_json::from_value::<Judged>(value).ok());
         let judged = judged.filter(|judged| judged.policy == *policy.revision());
-        Ok((MessageMark { key, version: slice.version, answer: None, store_key }, judged))
+        Ok((MessageMark { key, version: slice.version, occurrence, kept: None, store_key }, judged))
     }
 
-    /// The same mark for an answer of the model, which arrives again as guardrails changed it.
-    pub(crate) fn of_answer(self, event: &Event) -> Self {
-        MessageMark { answer: Some(event.clone()), ..self }
+    /// The same mark for a new message, which may arrive again as guardrails changed it.
+    pub(crate) fn of_new(self, event: &Event) -> Self {
+        MessageMark { kept: Some(event.clone()), ..self }
     }
 
     /// Adds the mark to the commit of a decision. Of several concurrent commits only one succeeds.
@@ -72,12 +76,15 @@ impl MessageMark {
         let judged = Judged {
             policy: policy.revision().clone(),
             changed_by: changed_by(policy, decision),
+            warned_by: warned_by(decision),
             is_stopped: !decision.effect.allows(),
         };
-        if let (Some(event), Some(content)) = (&self.answer, &decision.content) {
+        if let (Some(event), Some(content)) = (&self.kept, &decision.content) {
             let changed = Event { text: Some(content.clone()), ..event.clone() };
             let clean = Judged { changed_by: Vec::new(), ..judged.clone() };
-            if let (Ok(key), Ok(clean)) = (key(&changed, 0, &self.store_key), serde_json::to_value(clean)) {
+            if let (Ok(key), Ok(clean)) =
+                (key(&changed, self.occurrence, &self.store_key), serde_json::to_value(clean))
+            {
                 changes.set(key, clean);
             }
         }
@@ -104,4 +111,10 @@ fn changed_by(policy: &Policy, decision: &Decision) -> Vec<Arc<str>> {
         !verdict.shadow && (rewrites || verdict.effect.is_some_and(|effect| effect >= Effect::Redact))
     };
     decision.verdicts.iter().filter(may_change).map(|verdict| verdict.guardrail.clone()).collect()
+}
+
+/// The guardrails whose warning a message has.
+fn warned_by(decision: &Decision) -> Vec<Arc<str>> {
+    let warns = |verdict: &&VerdictRecord| !verdict.shadow && verdict.effect == Some(Effect::Warn);
+    decision.verdicts.iter().filter(warns).map(|verdict| verdict.guardrail.clone()).collect()
 }

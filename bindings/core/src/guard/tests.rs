@@ -146,3 +146,33 @@ fn a_store_in_a_file_keeps_sessions() {
         decide(&Guard::open(&options.to_string()).unwrap(), call("Bash", json!({"command": "ls"})));
     assert_eq!(decision["audit"]["seq"], 2);
 }
+
+#[test]
+fn a_conversation_is_decided_up_to_what_stops_it() {
+    let guard = guard();
+    let function = Arc::new(Names(AtomicUsize::new(0)));
+    guard.register(r#"{"id": "names", "on": ["before_model"]}"#, function.clone()).unwrap();
+    let prompt = |text: &str| json!({"kind": "before_model", "session": "s", "text": text}).to_string();
+    let decide = |texts: &[&str], new: usize| -> Vec<String> {
+        let events: Vec<String> = texts.iter().map(|text| prompt(text)).collect();
+        let decided = guard.decide_conversation(&events, new);
+        let decided = decided.iter().map(|decision| serde_json::from_str::<Value>(decision).unwrap());
+        decided.map(|decision| decision["effect"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(decide(&["one", "one", "stop", "two"], 4), ["allow", "allow", "block"]);
+    assert_eq!(function.0.load(Ordering::Relaxed), 3, "each message is a decision of its own");
+    assert_eq!(decide(&["one"], 0), ["allow"]);
+    assert_eq!(guard.decide_conversation(&["{".to_owned()], 0).len(), 1);
+    assert!(guard.decide_conversation(&[prompt("one"), "{".to_owned()], 0)[0].contains("\"block\""));
+}
+
+/// Stops one word, and counts its calls.
+struct Names(AtomicUsize);
+
+impl Function for Names {
+    fn call(&self, call: String, _: Duration) -> Result<String, String> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        let is_stopped = call.contains("stop");
+        Ok(json!({"effect": if is_stopped { "block" } else { "allow" }, "reason": ""}).to_string())
+    }
+}

@@ -36,11 +36,15 @@ export function makeTools(cwd, make) {
   return { ran, tools };
 }
 
+/** The records of events of a kind. */
+function records(store, kind) {
+  const lines = midrail(['audit', 'export', '--store', store]).trim().split('\n').map((line) => JSON.parse(line));
+  return lines.flatMap(({ body }) => (body?.event.kind === kind ? [body] : []));
+}
+
 /** The calls in the audit log: session, tool, agent and parent. */
 export function calls(store) {
-  const lines = midrail(['audit', 'export', '--store', store]).trim().split('\n').map((line) => JSON.parse(line));
-  const found = lines.flatMap(({ body }) => (body?.event.kind === 'before_tool' ? [body] : []));
-  return found.map(({ session, event }) => [session, event.tool.name, event.agent.id, event.parent]);
+  return records(store, 'before_tool').map(({ session, event }) => [session, event.tool.name, event.agent.id, event.parent]);
 }
 
 /** Tests a behaviour in each way to run an agent. `run` runs one whose model makes calls, and then answers. */
@@ -56,8 +60,11 @@ export function behaviour(ways, run, name, check) {
   }
 }
 
-/** Tests everything that every adapter has to do. `cannot` names what a framework cannot do. */
-export function behaviours(ways, run, { overwrite = overwriteCall, cannot = [] } = {}) {
+/**
+ * Tests everything that every adapter has to do. `cannot` names what a framework cannot do. `converse` runs an agent once for each
+ * prompt, each time with all that was said before, and returns the requests to the model.
+ */
+export function behaviours(ways, run, { overwrite = overwriteCall, cannot = [], converse } = {}) {
   const each = (name, check) => {
     if (!cannot.includes(name)) behaviour(ways, run, name, check);
   };
@@ -96,6 +103,29 @@ export function behaviours(ways, run, { overwrite = overwriteCall, cannot = [] }
     assert.deepEqual(stopped.seen, []);
     assert.match(stopped.final, /no names/);
   });
+
+  each('a prompt without a reason is stopped', async ({ guard, play }) => {
+    const given = guard();
+    given.guardrail('mine', { on: ['before_model'] }, () => ({ effect: 'block', reason: '' }));
+    assert.deepEqual((await play(given, [])).seen, []);
+  });
+
+  if (converse) {
+    each('old prompts are replaced again and decided once', async ({ way, store, guard }) => {
+      const given = guard();
+      const change = { effect: 'redact', reason: 'names are replaced', replacement: 'work for (name)' };
+      given.guardrail('names', { on: ['before_model'] }, ({ event }) => (event.text.includes('ann') ? change : null));
+      const warning = { effect: 'warn', reason: 'mind the tone' };
+      given.guardrail('tone', { on: ['before_model'] }, ({ event }) => (event.text.includes('now') ? warning : null));
+      const prompts = ['work for ann', 'again', 'again', 'do it now', 'go on'];
+      const seen = await converse(way, given, prompts, 'whole');
+      const count = (text) => seen.map((request) => request.split(text).length - 1);
+      assert.deepEqual(count('ann'), [0, 0, 0, 0, 0]);
+      assert.deepEqual(count('work for (name)'), [1, 1, 1, 1, 1]);
+      assert.deepEqual(count('mind the tone'), [0, 0, 0, 1, 1]);
+      assert.deepEqual(records(store, 'before_model').map(({ session, event }) => [session, event.text]), prompts.map((text) => ['whole', text]));
+    });
+  }
 
   each('an unread file is not overwritten', async ({ cwd, guard, play }) => {
     const file_path = join(cwd, 'notes.txt');

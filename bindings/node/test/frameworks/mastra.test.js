@@ -69,7 +69,18 @@ async function play(way, guard, turns, { cwd, session, prompt, answer }) {
   return { ran, seen, final };
 }
 
-behaviours(WAYS, play);
+async function converse(way, guard, prompts, session) {
+  const { model, seen } = script([]);
+  const messages = [];
+  for (const content of prompts) {
+    messages.push({ role: 'user', content });
+    const agent = new Agent(guardAgent(settings('worker', model), { guard, session }));
+    messages.push({ role: 'assistant', content: await start(way, agent, messages) });
+  }
+  return seen;
+}
+
+behaviours(WAYS, play, { converse });
 
 const each = (name, check) => behaviour(WAYS, play, name, check);
 
@@ -178,7 +189,7 @@ each('a failure of the adapter stops what it decides', async ({ t, guard, play }
     broken.mock.restore();
     return outcome;
   };
-  assert.deepEqual((await fail('beforeModel')).seen, []);
+  assert.deepEqual((await fail('conversation')).seen, []);
   assert.deepEqual((await fail('beforeTool')).ran, []);
   assert.doesNotMatch((await fail('afterTool')).seen.join(), /zebra/);
 });

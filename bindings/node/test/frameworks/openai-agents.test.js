@@ -59,7 +59,18 @@ async function play(way, guard, turns, { cwd, session, prompt, answer }) {
   return { ran, seen, final };
 }
 
-behaviours(WAYS, play);
+async function converse(way, guard, prompts, session) {
+  const { model, seen } = script([]);
+  const items = [];
+  for (const [index, text] of prompts.entries()) {
+    items.push({ role: 'user', content: index % 2 ? text : [{ type: 'input_text', text }] });
+    const answer = await start(way, guardAgent(new Agent({ name: 'worker', model }), { guard, session }), items);
+    items.push({ role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: answer }] });
+  }
+  return seen;
+}
+
+behaviours(WAYS, play, { converse });
 
 behaviour(WAYS, play, 'another agent is held to the same', async ({ way, cwd, store, guard }) => {
   const { ran, tools } = makeTools(cwd, make);

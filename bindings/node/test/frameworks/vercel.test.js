@@ -46,7 +46,8 @@ function script(calls, answer = ['done']) {
 const make = (description, inputSchema, execute) => tool({ description, inputSchema, execute });
 
 async function start(way, model, tools, prompt) {
-  const options = { model, tools, prompt, stopWhen: isStepCount(10) };
+  const given = typeof prompt === 'string' ? { prompt } : { messages: prompt };
+  const options = { model, tools, ...given, stopWhen: isStepCount(10) };
   if (way === 'generated') return (await generateText(options)).text;
   const result = streamText({ ...options, onError: () => {} });
   let shown = '';
@@ -62,7 +63,18 @@ async function play(way, guard, turns, { cwd, session, prompt, answer }) {
   return { ran, seen, final };
 }
 
-behaviours(WAYS, play);
+async function converse(way, guard, prompts, session) {
+  const { model, seen } = script([]);
+  const messages = [];
+  for (const content of prompts) {
+    messages.push({ role: 'user', content });
+    const guarded = vercel({ guard, session });
+    messages.push({ role: 'assistant', content: await start(way, guarded.model(model), {}, messages) });
+  }
+  return seen;
+}
+
+behaviours(WAYS, play, { converse });
 
 behaviour(WAYS, play, 'a sub-agent is held to the same, and names its parent', async ({ way, cwd, store, guard }) => {
   const given = guard();

@@ -59,6 +59,25 @@ def with_notes(text: str, notes: str | None) -> str:
     return f"{text}\n\n{notes}" if notes else text
 
 
+def check_prompts(run: Session, prompts: list[str], new: int) -> tuple[list[str], str | None]:
+    """The prompts of a conversation as the model may see them, or the end of the run. The last `new` came after the last answer of
+    the model."""
+    return _shown(prompts, run.conversation(prompts, new=new))
+
+
+async def acheck_prompts(run: Session, prompts: list[str], new: int) -> tuple[list[str], str | None]:
+    """The same under asyncio."""
+    return _shown(prompts, await run.aconversation(prompts, new=new))
+
+
+def _shown(prompts: list[str], decisions: list[Decision]) -> tuple[list[str], str | None]:
+    for decision in decisions:
+        if not decision.allowed:
+            return [], last_words(decision)
+    pairs = zip(prompts, decisions, strict=True)
+    return [with_notes(text if one.content is None else one.content, one.notes) for text, one in pairs], None
+
+
 def last_words(decision: Decision) -> str:
     """The output of a run that a decision ends."""
-    return decision.user_message or decision.message
+    return decision.user_message or decision.message or "Midrail stops the run."

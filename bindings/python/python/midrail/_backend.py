@@ -31,6 +31,10 @@ class Backend(ABC):
         """Decides an event. It never raises: what cannot be decided is blocked."""
 
     @abstractmethod
+    def decide_conversation(self, events: list[str], new: int) -> list[str]:
+        """Decides the messages of a conversation, up to the first that stops it. It never raises."""
+
+    @abstractmethod
     def approval(self, id: str, seconds: float) -> dict[str, Any]:
         """The request for an approval, once it is answered or the time is up."""
 
@@ -71,6 +75,13 @@ class InProcess(Backend):
             return self._engine.decide(event)
         except Exception as error:
             return refusal(error)
+
+    def decide_conversation(self, events: list[str], new: int) -> list[str]:
+        try:
+            self.renew_after_fork()
+            return self._engine.decide_conversation(events, new)
+        except Exception as error:
+            return [refusal(error)]
 
     def approval(self, id: str, seconds: float) -> dict[str, Any]:
         self.renew_after_fork()
@@ -120,6 +131,17 @@ class Service(Backend):
             return answer
         except Exception as error:
             return refusal(error)
+
+    def decide_conversation(self, events: list[str], new: int) -> list[str]:
+        try:
+            body = f'{{"events": [{",".join(events)}], "new": {new}}}'
+            answer = self._request("/v1/decide/conversation", body.encode(), self._timeout)
+            decisions = json.loads(answer)["decisions"]
+            if any("effect" not in decision for decision in decisions):
+                raise MidrailError("the answer of the service has what is not a decision")
+            return [json.dumps(decision) for decision in decisions]
+        except Exception as error:
+            return [refusal(error)]
 
     def approval(self, id: str, seconds: float) -> dict[str, Any]:
         path = f"/v1/approvals/{urllib.parse.quote(id, safe='')}/wait?timeout_s={int(seconds)}"

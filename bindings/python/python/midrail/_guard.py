@@ -10,7 +10,7 @@ import inspect
 import json
 import uuid
 from collections import abc
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar, cast
@@ -192,6 +192,30 @@ class Session:
     async def abefore_model(self, text: str, **fields: Any) -> Decision:
         """The same, without blocking the event loop."""
         return await self.adecide({"kind": "before_model", "text": text, **fields})
+
+    def conversation(self, messages: Sequence[str | Mapping[str, Any]], *, new: int = 0) -> list[Decision]:
+        """Decides a conversation that is sent whole to the model each time: prompts, or events of any kind.
+
+        Each message is decided and recorded once; what was replaced is replaced again. The last `new` were not there before:
+        they are decided even if the same words were decided before. The decisions end with the first that is not allowed.
+        """
+        return self._decide_conversation([self._encode(_message_event(message)) for message in messages], new)
+
+    async def aconversation(self, messages: Sequence[str | Mapping[str, Any]], *, new: int = 0) -> list[Decision]:
+        """The same, without blocking the event loop."""
+        encoded = [self._encode(_message_event(message)) for message in messages]
+        return await self._backend.run(self._decide_conversation, encoded, new)
+
+    def _decide_conversation(self, encoded: list[str | Exception], new: int) -> list[Decision]:
+        if not encoded:
+            return []
+        if wrong := next((each for each in encoded if isinstance(each, Exception)), None):
+            return [self._decide(wrong)]
+        texts = self._backend.decide_conversation(cast("list[str]", encoded), new)
+        decisions = [Decision(text, self._backend) for text in texts]
+        if len(decisions) < len(encoded) and all(decision.allowed for decision in decisions):
+            decisions.append(Decision(refusal("a decision about the conversation is missing"), self._backend))
+        return decisions
 
     def after_model(self, text: str, **fields: Any) -> Decision:
         """Decides whether the answer of the model may be passed on."""
@@ -437,6 +461,10 @@ def plain(value: Any) -> Any:
             raise TypeError(f"a `{kind.__name__}` has nothing that can be read")
         return vars(value)
     return str(value)
+
+
+def _message_event(message: str | Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"kind": "before_model", "text": message} if isinstance(message, str) else message
 
 
 def _message(error: BaseException) -> str:

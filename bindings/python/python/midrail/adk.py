@@ -14,7 +14,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from ._adapter import default_guard, last_words, open_session
+from ._adapter import acheck_prompts, default_guard, last_words, open_session
 from ._decision import Decision
 from ._guard import Guard as Engine
 from ._guard import Session, passed_on, plain
@@ -119,23 +119,25 @@ class Guard(BasePlugin):
     async def before_model_callback(
         self, *, callback_context: CallbackContext, llm_request: LlmRequest
     ) -> LlmResponse | None:
-        """Decides the prompts. The framework sends the whole conversation each time, so what was replaced is replaced
-        again."""
+        """Decides the prompts. The framework sends the whole conversation each time."""
         run = self._session(callback_context)
         if halted := self._halted.get(run.id):
             return _answer(halted)
         contents: list[types.Content] = []
+        found: list[types.Part] = []
+        known = 0
         for content in llm_request.contents:
             if content.role == "user":
                 content = content.model_copy(deep=True)
-                for part in content.parts or []:
-                    if not part.text:
-                        continue
-                    decision = await run.abefore_model(part.text)
-                    if not decision.allowed:
-                        return _answer(last_words(decision))
-                    part.text = "\n\n".join(filter(None, [decision.content or part.text, decision.notes]))
+                found += [part for part in content.parts or [] if part.text]
+            else:
+                known = len(found)
             contents.append(content)
+        shown, stopped = await acheck_prompts(run, [str(part.text) for part in found], len(found) - known)
+        if stopped is not None:
+            return _answer(stopped)
+        for part, text in zip(found, shown, strict=True):
+            part.text = text
         llm_request.contents = contents
         return None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import functools
+import hashlib
 import json
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -22,7 +23,7 @@ from crewai.hooks import (
     unregister_before_tool_call_hook,
 )
 
-from ._adapter import default_guard, last_words, with_notes
+from ._adapter import check_prompts, default_guard, last_words, with_notes
 from ._decision import Decision
 from ._guard import Guard, Session, passed_on
 
@@ -71,12 +72,22 @@ def install(guard: Guard | None = None, *, session: str | None = None, wait: flo
     return uninstall
 
 
+MOST_REPLACED = 10_000
+"""The most replaced prompts that are known as such. Another one is decided again."""
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode(errors="surrogatepass")).digest()
+
+
 class _Hooks:
     def __init__(self, guard: Guard, session: str | None, wait: float) -> None:
         self._guard = guard
         self._id = session or guard.session().id
         self._given = session
         self._wait = wait
+        self._replaced: dict[bytes, None] = {}
+        """Digests of what took the place of prompts."""
         # Bound methods are new objects each time; the framework finds hooks by identity.
         self.before_tool = self._before_tool
         self.after_tool = self._after_tool
@@ -130,15 +141,26 @@ class _Hooks:
 
     @_closed
     def _before_model(self, context: LLMCallHookContext) -> bool | None:
-        run = self._session(context)
+        found: list[Any] = []
+        known = 0
         for message in context.messages:
             content = message.get("content")
-            if message.get("role") != "user" or not isinstance(content, str) or not content:
-                continue
-            decision = run.before_model(content)
-            if not decision.allowed:
-                raise HookAborted(last_words(decision), source="midrail")
-            message["content"] = with_notes(content if decision.content is None else decision.content, decision.notes)
+            if message.get("role") == "user" and isinstance(content, str) and content:
+                # The messages keep what is replaced here.
+                if _digest(content) not in self._replaced:
+                    found.append(message)
+            elif message.get("role") != "system":
+                known = len(found)
+        prompts = [message["content"] for message in found]
+        shown, stopped = check_prompts(self._session(context), prompts, len(found) - known)
+        if stopped is not None:
+            raise HookAborted(stopped, source="midrail")
+        for message, prompt, text in zip(found, prompts, shown, strict=True):
+            if text != prompt:
+                message["content"] = text
+                self._replaced[_digest(text)] = None
+        while len(self._replaced) > MOST_REPLACED:
+            del self._replaced[next(iter(self._replaced))]
         return None
 
     @_closed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, Union
@@ -27,10 +28,16 @@ def _first(old: str | None, new: str | None) -> str | None:
     return old or new
 
 
+def _all(old: list[str] | None, new: list[str] | None) -> list[str]:
+    return list(dict.fromkeys([*(old or []), *(new or [])]))
+
+
 class MidrailState(AgentState[Any]):
     """What the middleware keeps in the state of a run."""
 
     midrail_session: NotRequired[Annotated[str, PrivateStateAttr]]
+    midrail_prompts: NotRequired[Annotated[list[str], _all, PrivateStateAttr]]
+    """The prompts with warnings below them, and those that were withheld, by their ids and what the model saw of them."""
     midrail_halted: NotRequired[Annotated[Union[str, None], _first, PrivateStateAttr]]
 
 
@@ -71,19 +78,20 @@ class Guard(AgentMiddleware[MidrailState, Any, Any]):
 
     @hook_config(can_jump_to=["end"])
     def before_model(self, state: MidrailState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Decides the prompts that the model has not seen yet."""
+        """Decides the prompts of the conversation: its state may be kept, or the program gives all of it each time."""
         if halted := state.get("midrail_halted"):
             return _end(halted)
-        run = self._session(state)
-        return _checked_prompts([(message, run.before_model(message.text)) for message in _new_prompts(state)])
+        messages, new = _prompts(state)
+        return _checked_prompts(messages, self._session(state).conversation([each.text for each in messages], new=new))
 
     @hook_config(can_jump_to=["end"])
     async def abefore_model(self, state: MidrailState, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """The same under asyncio."""
         if halted := state.get("midrail_halted"):
             return _end(halted)
-        run = self._session(state)
-        return _checked_prompts([(message, await run.abefore_model(message.text)) for message in _new_prompts(state)])
+        messages, new = _prompts(state)
+        decisions = await self._session(state).aconversation([each.text for each in messages], new=new)
+        return _checked_prompts(messages, decisions)
 
     @hook_config(can_jump_to=["end", "model"])
     def after_model(self, state: MidrailState, runtime: Runtime[Any]) -> dict[str, Any] | None:
@@ -150,28 +158,51 @@ class Guard(AgentMiddleware[MidrailState, Any, Any]):
         return _checked(request, call, result)
 
 
-def _new_prompts(state: MidrailState) -> list[HumanMessage]:
-    """The messages of people after the last answer of the model."""
-    new: list[HumanMessage] = []
-    for message in reversed(state["messages"]):
+WITHHELD = "Midrail withheld this prompt."
+"""What stays of a prompt that was stopped. Later runs of the conversation do not show the original to the model."""
+
+
+def _key(message: HumanMessage) -> str:
+    return f"{message.id} {hashlib.sha256(message.text.encode(errors='surrogatepass')).hexdigest()}"
+
+
+def _prompts(state: MidrailState) -> tuple[list[HumanMessage], int]:
+    """The messages of people as they wrote them, and how many came after the last answer of the model."""
+    written = set(state.get("midrail_prompts") or [])
+    found: list[HumanMessage] = []
+    known = 0
+    for message in state["messages"]:
         if isinstance(message, AIMessage):
-            break
-        if isinstance(message, HumanMessage) and message.text:
-            new.insert(0, message)
-    return new
+            known = len(found)
+        elif isinstance(message, HumanMessage) and message.text and _key(message) not in written:
+            found.append(message)
+    return found, len(found) - known
 
 
-def _checked_prompts(decided: list[tuple[HumanMessage, Decision]]) -> dict[str, Any] | None:
-    for _, decision in decided:
-        if not decision.allowed:
-            return _end(last_words(decision))
+def _checked_prompts(given: list[HumanMessage], decisions: list[Decision]) -> dict[str, Any] | None:
     messages: list[AnyMessage] = []
-    for message, decision in decided:
-        text = decision.content if decision.content is not None else message.text
-        text = with_notes(text, decision.notes)
-        if text != message.text:
-            messages.append(message.model_copy(update={"content": text}))
-    return {"messages": messages} if messages else None
+    written: list[str] = []
+    for message, decision in zip(given, decisions):
+        text = message.text if decision.content is None else decision.content
+        shown = with_notes(text, decision.notes) if decision.allowed else text
+        if _is_final_block(decision):
+            shown = WITHHELD
+        if shown == message.text:
+            continue
+        message = message.model_copy(update={"content": shown})
+        messages.append(message)
+        if shown != text:
+            written.append(_key(message))
+    for decision in decisions:
+        if not decision.allowed:
+            messages += _end(last_words(decision))["messages"]
+            return {"messages": messages, "midrail_prompts": written, "jump_to": "end"}
+    return {"messages": messages, "midrail_prompts": written} if messages else None
+
+
+def _is_final_block(decision: Decision) -> bool:
+    """Whether a guardrail blocks a prompt for good. It may pass later if an approval or a service is missing, or during a pause."""
+    return decision.effect == "block" and decision.by != "midrail" and not decision.to_dict().get("paused")
 
 
 def _answer(state: MidrailState) -> AIMessage | None:

@@ -14,7 +14,7 @@ from agents.models.multi_provider import MultiProvider
 from agents.tool_context import ToolContext
 from openai.types.responses import ResponseCompletedEvent, ResponseOutputMessage, ResponseOutputText
 
-from ._adapter import default_guard, last_words, open_session, running, with_notes
+from ._adapter import acheck_prompts, default_guard, last_words, open_session, running, with_notes
 from ._decision import Decision, Stopped, ToolFailed
 from ._guard import Guard, Session
 from ._native import MidrailError
@@ -218,24 +218,26 @@ def _items(input: str | list[TResponseInputItem]) -> list[TResponseInputItem]:
 async def _check_prompts(run: Session, items: list[TResponseInputItem]) -> str | None:
     """Decides the messages of people, and replaces their texts. Returns the end of the run if one is stopped.
 
-    The framework sends the whole conversation with each request. A prompt is decided each time, so that what was replaced
-    is replaced again.
+    The framework sends the whole conversation with each request.
     """
+    found: list[tuple[dict[str, Any], str]] = []
+    """Where the texts are."""
+    known = 0
     for item in cast("list[dict[str, Any]]", items):
-        content = item.get("content")
-        if item.get("role") != "user" or not content:
+        role, content = item.get("role"), item.get("content")
+        if role not in ("user", "system", "developer"):
+            known = len(found)
+        elif role != "user" or not content:
             continue
-        parts: list[dict[str, Any]] = [{"text": content}] if isinstance(content, str) else copy.deepcopy(content)
-        for part in parts:
-            if not isinstance(part.get("text"), str):
-                continue
-            decision = await run.abefore_model(part["text"])
-            if not decision.allowed:
-                return last_words(decision)
-            text = part["text"] if decision.content is None else decision.content
-            part["text"] = with_notes(text, decision.notes)
-        item["content"] = parts[0]["text"] if isinstance(content, str) else parts
-    return None
+        elif isinstance(content, str):
+            found.append((item, "content"))
+        else:
+            item["content"] = parts = cast("list[dict[str, Any]]", copy.deepcopy(content))
+            found += [(part, "text") for part in parts if part.get("text")]
+    shown, stopped = await acheck_prompts(run, [place[name] for place, name in found], len(found) - known)
+    for (place, name), text in zip(found, shown):
+        place[name] = text
+    return stopped
 
 
 async def _check_answer(run: Session, response: ModelResponse) -> tuple[str | None, str | None]:

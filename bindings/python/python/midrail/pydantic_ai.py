@@ -14,7 +14,7 @@ from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.tools import ToolDefinition
 
 from . import wire
-from ._adapter import default_guard, last_words, open_session, permitted, running, with_notes
+from ._adapter import acheck_prompts, default_guard, last_words, open_session, permitted, running, with_notes
 from ._decision import Stopped
 from ._decision import ToolFailed as Failed
 from ._guard import Guard as Engine
@@ -96,19 +96,12 @@ class Guard(AbstractCapability[Any]):
         run = self._session()
         if self._halted is not None:
             return ModelResponse([TextPart(self._halted)])
-        messages: list[ModelMessage] = []
-        # The framework sends the whole conversation each time, so what was replaced is replaced again.
-        for message in request_context.messages:
-            if isinstance(message, ModelRequest):
-                parts: list[Any] = []
-                for part in message.parts:
-                    if isinstance(part, UserPromptPart):
-                        part, stopped = await _checked_prompt(run, part)
-                        if stopped is not None:
-                            return ModelResponse([TextPart(stopped)])
-                    parts.append(part)
-                message = dataclasses.replace(message, parts=parts)
-            messages.append(message)
+        # The framework sends the whole conversation each time.
+        prompts, new = _prompts(request_context.messages)
+        shown, stopped = await acheck_prompts(run, prompts, new)
+        if stopped is not None:
+            return ModelResponse([TextPart(stopped)])
+        messages = _with_prompts(request_context.messages, shown)
         response = await handler(dataclasses.replace(request_context, messages=messages))
         answer: list[Any] = []
         for part in response.parts:
@@ -130,16 +123,41 @@ class Guard(AbstractCapability[Any]):
         return response
 
 
-async def _checked_prompt(run: Session, part: UserPromptPart) -> tuple[UserPromptPart, str | None]:
-    """A prompt as the model may see it, or the end of the run."""
-    pieces = [part.content] if isinstance(part.content, str) else list(part.content)
-    shown: list[Any] = []
-    for piece in pieces:
-        if isinstance(piece, str) and piece:
-            decision = await run.abefore_model(piece)
-            if not decision.allowed:
-                return part, last_words(decision)
-            piece = with_notes(piece if decision.content is None else decision.content, decision.notes)
-        shown.append(piece)
-    content = shown[0] if isinstance(part.content, str) else shown
-    return dataclasses.replace(part, content=content), None
+def _pieces(part: Any) -> list[Any]:
+    """The pieces of a prompt; those that are texts are decided."""
+    if not isinstance(part, UserPromptPart):
+        return []
+    return [part.content] if isinstance(part.content, str) else list(part.content)
+
+
+def _prompts(messages: list[ModelMessage]) -> tuple[list[str], int]:
+    """The texts of people, and how many came after the last answer of the model."""
+    texts: list[str] = []
+    known = 0
+    for message in messages:
+        texts += [piece for part in message.parts for piece in _pieces(part) if _is_text(piece)]
+        if isinstance(message, ModelResponse):
+            known = len(texts)
+    return texts, len(texts) - known
+
+
+def _is_text(piece: Any) -> bool:
+    return isinstance(piece, str) and piece != ""
+
+
+def _with_prompts(messages: list[ModelMessage], texts: list[str]) -> list[ModelMessage]:
+    """The messages with other texts of people."""
+    left = iter(texts)
+
+    def replaced(part: Any) -> Any:
+        shown = [next(left) if _is_text(piece) else piece for piece in _pieces(part)]
+        if not shown:
+            return part
+        return dataclasses.replace(part, content=shown[0] if isinstance(part.content, str) else shown)
+
+    return [
+        dataclasses.replace(message, parts=[replaced(part) for part in message.parts])
+        if isinstance(message, ModelRequest)
+        else message
+        for message in messages
+    ]

@@ -82,6 +82,10 @@ class Behaviours:
         """The same, by an agent that the first agent starts or hands over to."""
         raise NotImplementedError
 
+    def converse(self, way, guard, prompts, thread):
+        """Runs an agent once for each prompt, each time with all that was said before: the requests to the model."""
+        raise NotImplementedError
+
     def overwrite(self, path):
         """The call that overwrites a file with `new`."""
         return "Write", {"file_path": str(path), "content": "new"}
@@ -136,6 +140,30 @@ class Behaviours:
             outcome = self.play(way, guard, [], tools=self.tools, prompt="work for ann")
             self.assertEqual(outcome.seen, [])
             self.assertIn("no names", outcome.final)
+
+    def test_a_prompt_without_a_reason_is_stopped(self):
+        for way in self.each_way():
+            guard = self.guard()
+            guard.guardrail("mine", on=["before_model"])(lambda call: midrail.verdict("block", ""))
+            self.assertEqual(self.play(way, guard, [], tools=self.tools).seen, [])
+
+    def test_old_prompts_are_replaced_again_and_decided_once(self):
+        for way in self.each_way():
+            guard = self.guard()
+            change = midrail.verdict("redact", "names are replaced", replacement="work for (name)")
+            guard.guardrail("names", on=["before_model"])(lambda call: change if "ann" in call.event["text"] else None)
+            warning = midrail.verdict("warn", "mind the tone")
+            guard.guardrail("tone", on=["before_model"])(lambda call: warning if "now" in call.event["text"] else None)
+            prompts = ["work for ann", "again", "again", "do it now", "go on"]
+            seen = self.converse(way, guard, prompts, f"whole-{way}")
+            self.assertEqual(len(seen), len(prompts))
+            self.assertNotIn("ann", "".join(seen))
+            for request in seen:
+                self.assertEqual(request.count("work for (name)"), 1, request)
+            self.assertEqual([request.count("mind the tone") for request in seen], [0, 0, 0, 1, 1], seen)
+            records = [each for each in self.records() if each["session"] == f"whole-{way}"]
+            texts = [each["event"]["text"] for each in records if each["event"]["kind"] == "before_model"]
+            self.assertEqual(texts, prompts)
 
     def test_an_unread_file_is_not_overwritten(self):
         for way in self.each_way():

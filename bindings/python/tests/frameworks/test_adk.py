@@ -48,21 +48,33 @@ class Adk(Behaviours, FolderCase):
     def start(self, way, agent, prompt, guard, thread=None):
         """The texts of all events of a run. The framework is asynchronous; its `run` has a thread of its own."""
         runner = InMemoryRunner(agent, app_name="test", plugins=[guard if isinstance(guard, midrail.adk.Guard) else midrail.adk.Guard(guard)])
-        message = types.Content(role="user", parts=[types.Part(text=prompt)])
         session = asyncio.run(runner.session_service.create_session(app_name="test", user_id="ann", session_id=thread))
-        given = {"user_id": "ann", "session_id": session.id, "new_message": message}
+        events = self.run_once(way, runner, session.id, prompt)
+        texts = [part.text for event in events for part in (event.content.parts if event.content else []) if part.text]
+        return texts[-1] if texts else ""
+
+    def run_once(self, way, runner, session, prompt):
+        message = types.Content(role="user", parts=[types.Part(text=prompt)])
+        given = {"user_id": "ann", "session_id": session, "new_message": message}
 
         async def run():
             return [event async for event in runner.run_async(**given)]
 
-        events = list(runner.run(**given)) if way == "sync" else asyncio.run(run())
-        texts = [part.text for event in events for part in (event.content.parts if event.content else []) if part.text]
-        return texts[-1] if texts else ""
+        return list(runner.run(**given)) if way == "sync" else asyncio.run(run())
 
     def play(self, way, guard, calls, *, tools, prompt="work", thread=None):
         seen = []
         agent = LlmAgent(name="worker", model=script(calls, seen), tools=tools.functions())
         return Outcome(seen, self.start(way, agent, prompt, guard, thread))
+
+    def converse(self, way, guard, prompts, thread):
+        seen = []
+        agent = LlmAgent(name="worker", model=script([], seen))
+        runner = InMemoryRunner(agent, app_name="test", plugins=[midrail.adk.Guard(guard)])
+        asyncio.run(runner.session_service.create_session(app_name="test", user_id="ann", session_id=thread))
+        for prompt in prompts:
+            self.run_once(way, runner, thread, prompt)
+        return seen
 
     def delegate(self, way, guard, calls, *, tools):
         inner = LlmAgent(name="inner", model=script(calls), tools=tools.functions())

@@ -44,6 +44,8 @@ guardrails:
 
 class Claude(Behaviours, FolderCase):
     ways = ("query", "client")
+    # Claude Code keeps its conversations itself, and a prompt that would be changed is blocked.
+    test_old_prompts_are_replaced_again_and_decided_once = None
 
     def options(self, hooks, tools, url):
         @tool("refund", "Refund an order.", {"order": int})

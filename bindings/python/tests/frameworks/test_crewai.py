@@ -39,6 +39,9 @@ class Script(BaseLLM):
 
 
 class CrewAi(Behaviours, FolderCase):
+    # A crew has no conversation with people.
+    test_old_prompts_are_replaced_again_and_decided_once = None
+
     def start(self, way, crew, guard, thread=None):
         uninstall = midrail.crewai.install(guard, session=thread)
         try:
@@ -67,6 +70,19 @@ class CrewAi(Behaviours, FolderCase):
         outer = self.agent("outer", [("Delegate work to coworker", order)], [], [], allow_delegation=True)
         crew = Crew(agents=[outer, inner], tasks=[self.task(outer, "work")], verbose=False)
         self.assertEqual(self.start(way, crew, guard), "done")
+
+    def test_a_prompt_is_decided_once_and_its_warning_is_shown_once(self):
+        for way in self.each_way():
+            guard = self.guard()
+            warning = midrail.verdict("warn", "mind the tone")
+            guard.guardrail("tone", on=["before_model"])(lambda call: warning if "quickly" in call.event["text"] else None)
+            calls = [("bash", {"command": "ls"}), ("bash", {"command": "pwd"})]
+            outcome = self.play(way, guard, calls, tools=self.tools, prompt="work quickly", thread=f"once-{way}")
+            self.assertEqual(len(outcome.seen), 3)
+            self.assertEqual([request.count("mind the tone") for request in outcome.seen], [1, 1, 1])
+            records = [each for each in self.records() if each["session"] == f"once-{way}"]
+            texts = [each["event"]["text"] for each in records if each["event"]["kind"] == "before_model"]
+            self.assertEqual(len([text for text in texts if "quickly" in text]), 1, texts)
 
     def test_the_answer_of_the_model_is_checked(self):
         for way in self.each_way():

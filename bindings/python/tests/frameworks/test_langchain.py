@@ -65,6 +65,17 @@ class LangChain(Behaviours, FolderCase):
         messages = self.start(way, agent, prompt, thread)["messages"]
         return Outcome(seen, messages[-1].text)
 
+    def converse(self, way, guard, prompts, thread):
+        seen, messages = [], []
+        agent = self.agent(guard, [], [], seen)
+        config = {"configurable": {"thread_id": thread}}
+        for prompt in prompts:
+            messages = [*messages, ("user", prompt)]
+            given = {"messages": messages}
+            agent.invoke(given, config) if way == "sync" else asyncio.run(agent.ainvoke(given, config))
+            messages.append(("assistant", "done"))
+        return seen
+
     def delegate(self, way, guard, calls, *, tools):
         inner = self.agent(guard, calls, [tool(each) for each in tools.functions()], [], agent={"id": "inner"})
 
@@ -75,6 +86,34 @@ class LangChain(Behaviours, FolderCase):
 
         outer = self.agent(guard, [("delegate", {"task": "x"})], [delegate], [], agent={"id": "outer"})
         self.start(way, outer, "work", "delegated")
+
+    def test_prompts_are_replaced_without_a_thread(self):
+        for way in self.each_way():
+            seen = []
+            guard = self.guard()
+            change = midrail.verdict("redact", "names are replaced", replacement="for (name)")
+            guard.guardrail("names", on=["before_model"])(lambda call: change if "ann" in call.event["text"] else None)
+            agent = self.agent(guard, [], [], seen)
+            known = ["None", "0"]
+            given = {"messages": [("user", "for ann"), ("assistant", "done"), ("user", "go on")], "midrail_prompts": known}
+            agent.invoke(given) if way == "sync" else asyncio.run(agent.ainvoke(given))
+            self.assertIn("for (name)", seen[-1])
+            self.assertNotIn("ann", seen[-1])
+
+    def test_a_kept_conversation_shows_no_prompt_that_was_stopped(self):
+        for way in self.each_way():
+            guard = self.guard()
+            guard.guardrail("names", on=["before_model"])(lambda call: "no names" if "ann" in call.event["text"] else None)
+            play = lambda prompt: self.play(way, guard, [], tools=self.tools, prompt=prompt, thread=f"kept-{way}")
+            self.assertEqual(play("work for ann").seen, [])
+            for prompt in ("work", "work"):
+                outcome = play(prompt)
+                self.assertEqual(outcome.final, "done")
+                self.assertIn("Midrail withheld this prompt.", outcome.seen[-1])
+                self.assertNotIn("ann", outcome.seen[-1])
+            records = [each for each in self.records() if each["session"] == f"kept-{way}"]
+            texts = [each["event"]["text"] for each in records if each["event"]["kind"] == "before_model"]
+            self.assertEqual(texts, ["work for ann", "work", "work"])
 
     def test_a_sub_agent_names_its_parent(self):
         for way in self.each_way():

@@ -86,6 +86,19 @@ class OpenAiAgents(Behaviours, FolderCase):
         guarded = midrail.openai_agents.guard(agent, guard, session=thread)
         return Outcome(model.seen, self.start(way, guarded, prompt))
 
+    def converse(self, way, guard, prompts, thread):
+        seen, items = [], []
+        for number, prompt in enumerate(prompts):
+            model = Script([])
+            agent = midrail.openai_agents.guard(Agent(name="worker", model=model), guard, session=thread)
+            # A prompt is a text, or a list of parts.
+            content = prompt if number % 2 else [{"type": "input_text", "text": prompt}]
+            items = [*items, {"role": "user", "content": content}]
+            self.start(way, agent, items)
+            items.append({"role": "assistant", "content": "done"})
+            seen += model.seen
+        return seen
+
     def delegate(self, way, guard, calls, *, tools):
         inner = Agent(name="inner", model=Script(calls), tools=[function_tool(each) for each in tools.functions()])
         outer = Agent(name="outer", model=Script([("transfer_to_inner", {})]), handoffs=[inner])

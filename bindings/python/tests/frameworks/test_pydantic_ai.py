@@ -40,6 +40,15 @@ class PydanticAi(Behaviours, FolderCase):
         agent = Agent(script(calls, seen), tools=tools.functions(), capabilities=[own])
         return Outcome(seen, self.start(way, agent, prompt))
 
+    def converse(self, way, guard, prompts, thread):
+        seen, history = [], []
+        for prompt in prompts:
+            agent = Agent(script([], seen), capabilities=[midrail.pydantic_ai.Guard(guard, session=thread)])
+            given = {"message_history": history}
+            result = agent.run_sync(prompt, **given) if way == "sync" else asyncio.run(agent.run(prompt, **given))
+            history = result.all_messages()
+        return seen
+
     def delegate(self, way, guard, calls, *, tools):
         inner = Agent(
             script(calls, []), name="inner", tools=tools.functions(), capabilities=[midrail.pydantic_ai.Guard(guard)]

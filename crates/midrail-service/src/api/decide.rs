@@ -1,4 +1,4 @@
-//! Decides one event, or a batch of events.
+//! Decides one event, a batch of events, or a conversation.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
@@ -55,6 +55,18 @@ pub(super) fn routes(api: Api) -> Api {
         .takes_body::<BatchSchema>("application/json")
         .answers(200, "The decisions, one for each event", Some(Content::json::<Decisions>()))
         .handler(Right::Decide, post(decide_all))
+        .post(
+            "/v1/decide/conversation",
+            "decide_conversation",
+            "Decide the messages of a conversation that arrives whole each time, each of them once",
+        )
+        .takes_body::<ConversationSchema>("application/json")
+        .answers(
+            200,
+            "The decisions, up to the first that stops the conversation. What was replaced is replaced again",
+            Some(Content::json::<Decisions>()),
+        )
+        .handler(Right::Decide, post(decide_conversation))
 }
 
 /// The headers of a request for one decision.
@@ -151,11 +163,33 @@ struct Batch<'b> {
     events: Vec<&'b RawValue>,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Conversation<'b> {
+    #[serde(borrow)]
+    events: Vec<&'b RawValue>,
+    #[serde(default)]
+    new: usize,
+}
+
 /// The decisions of a batch.
 #[derive(Serialize, JsonSchema)]
 struct Decisions {
     /// The decisions, in the order of the events.
     decisions: Vec<Decision>,
+}
+
+/// A conversation.
+#[derive(JsonSchema)]
+#[schemars(rename = "Conversation")]
+#[allow(dead_code, reason = "it describes the body; each event is read from its own text")]
+struct ConversationSchema {
+    /// All messages of the conversation as events, at most 1,000, with the oldest first.
+    #[schemars(length(max = 1000))]
+    events: Vec<Event>,
+    /// How many of the last ones were not there before. They are decided even if the same words were decided before.
+    #[schemars(default)]
+    new: usize,
 }
 
 async fn decide_all(
@@ -165,26 +199,56 @@ async fn decide_all(
 ) -> HandlerResult<Response> {
     let until = Instant::now() + app.config.limits.time;
     blocking(move || {
-        let events = decode_events(&caller, &bytes)?;
-        let sessions: BTreeSet<String> = events.iter().map(session_id).collect();
-        sessions.iter().try_for_each(|session| caller.check_session(session))?;
-        // The request itself was counted as one.
-        app.authenticator.count(&caller.identity, events.len().saturating_sub(1))?;
-        let decisions = decide_events(caller.project.engine(), events, until)?;
-        let texts: Vec<String> = decisions.iter().map(wire::encode).collect();
-        Ok(with_type("application/json", format!("{{\"decisions\":[{}]}}", texts.join(","))))
+        let batch: Batch<'_> = parse(&bytes)?;
+        let events = decode_events(&app, &caller, &batch.events)?;
+        Ok(decisions(&decide_events(caller.project.engine(), events, until)?))
     })
     .await
 }
 
-/// The events of a body, each of which the caller may send.
-fn decode_events(caller: &Caller, bytes: &[u8]) -> HandlerResult<Vec<Event>> {
-    let batch: Batch<'_> = parse(bytes)?;
-    if batch.events.len() > MAX_EVENTS {
+async fn decide_conversation(
+    State(app): State<App>,
+    caller: Caller,
+    JsonBytes(bytes): JsonBytes,
+) -> HandlerResult<Response> {
+    let until = Instant::now() + app.config.limits.time;
+    blocking(move || {
+        let conversation: Conversation<'_> = parse(&bytes)?;
+        let events = decode_events(&app, &caller, &conversation.events)?;
+        let mut made = Vec::with_capacity(events.len());
+        for decision in caller.project.engine().decide_conversation(events, conversation.new) {
+            made.push(decision);
+            if is_late(until) {
+                return Err(too_slow());
+            }
+        }
+        Ok(decisions(&made))
+    })
+    .await
+}
+
+fn decisions(made: &[Decision]) -> Response {
+    let texts: Vec<String> = made.iter().map(wire::encode).collect();
+    with_type("application/json", format!("{{\"decisions\":[{}]}}", texts.join(",")))
+}
+
+/// Whether the caller has timed out.
+fn is_late(until: Instant) -> bool {
+    Instant::now() + Duration::from_millis(1) > until
+}
+
+fn too_slow() -> Problem {
+    Problem::too_slow("not all events were decided in time")
+        .help("a missing decision is not a permission; send fewer events at a time")
+}
+
+/// The events of a body, all of which the caller may send.
+fn decode_events(app: &App, caller: &Caller, texts: &[&RawValue]) -> HandlerResult<Vec<Event>> {
+    if texts.len() > MAX_EVENTS {
         return Err(Problem::invalid(format!("a batch holds at most {MAX_EVENTS} events")));
     }
-    let mut events = Vec::with_capacity(batch.events.len());
-    for (at, text) in batch.events.iter().enumerate() {
+    let mut events = Vec::with_capacity(texts.len());
+    for (at, text) in texts.iter().enumerate() {
         events.push(decode_event(caller, text.get().as_bytes()).map_err(|problem| {
             let detail = format!("events[{at}]: {}", problem.detail);
             let is_forbidden = problem.status == 403;
@@ -193,6 +257,10 @@ fn decode_events(caller: &Caller, bytes: &[u8]) -> HandlerResult<Vec<Event>> {
             Problem { help: problem.help, ..problem_here }
         })?);
     }
+    let sessions: BTreeSet<String> = events.iter().map(session_id).collect();
+    sessions.iter().try_for_each(|session| caller.check_session(session))?;
+    // The request itself was counted as one.
+    app.authenticator.count(&caller.identity, events.len().saturating_sub(1))?;
     Ok(events)
 }
 
@@ -212,8 +280,7 @@ fn decide_events(engine: &Engine, events: Vec<Event>, until: Instant) -> Handler
     let work = |group: Vec<(usize, Event)>| -> Option<Vec<(usize, Decision)>> {
         let mut made = Vec::with_capacity(group.len());
         for (at, event) in group {
-            // The caller has timed out.
-            if Instant::now() + Duration::from_millis(1) > until {
+            if is_late(until) {
                 return None;
             }
             made.push((at, engine.decide(event)));
@@ -225,8 +292,7 @@ fn decide_events(engine: &Engine, events: Vec<Event>, until: Instant) -> Handler
         threads.into_iter().map(|thread| thread.join().ok().flatten()).collect()
     });
     let Some(groups) = results.into_iter().collect::<Option<Vec<_>>>() else {
-        return Err(Problem::too_slow("not all events were decided in time")
-            .help("a missing decision is not a permission; send fewer events at a time"));
+        return Err(too_slow());
     };
     let mut made: Vec<(usize, Decision)> = groups.into_iter().flatten().collect();
     made.sort_by_key(|(at, _)| *at);

@@ -262,6 +262,10 @@ fn known(id: &str) -> Option<String> {
     let lines = match id {
         "decide" => vec![event],
         "decide_batch" => vec![json!({"events": [event]})],
+        "decide_conversation" => {
+            let prompt = json!({"kind": "before_model", "session": "s-1", "text": "What is new?"});
+            vec![json!({"events": [prompt], "new": 1})]
+        }
         "stream" => {
             vec![json!({"open": {"session": "s-1"}}), json!({"text": "Hello"}), json!({"finish": true})]
         }

@@ -182,7 +182,7 @@ impl GrowingAnswer {
             last: Some(false),
             ..event.clone()
         };
-        let mut decision = engine.decide_answer(event);
+        let mut decision = engine.decide_new_message(event, 0);
         let text = decision.content.take().unwrap_or_else(|| text.to_owned());
         // The beginning that no further text can change, as the stream will show it.
         let certain = engine.preview(chunk).ok().filter(|chunk| chunk.effect.allows());

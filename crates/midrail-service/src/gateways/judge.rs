@@ -1,13 +1,11 @@
 //! Decides the events of a gateway in their order, until one is stopped. An escalated event is decided again once it is answered.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use midrail::core::hex;
+use midrail::messages::{numbered, stops_conversation};
 use midrail::{Decision, Effect, Engine, Event, EventKind, SessionHandle};
 use midrail_adapters::messages;
-use sha2::{Digest, Sha256};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::answers::{AnswerKey, GrowingAnswers};
@@ -110,7 +108,14 @@ impl Judge {
         if let Some(id) = agent {
             handle = handle.agent(midrail::Agent { id: Some(id), ..midrail::Agent::default() });
         }
-        Judge { items: numbered(items), caller, answers, session: handle, call, is_growing }
+        Judge {
+            items: numbered(items, |item| &item.event),
+            caller,
+            answers,
+            session: handle,
+            call,
+            is_growing,
+        }
     }
 
     fn engine(&self) -> &Arc<Engine> {
@@ -121,9 +126,8 @@ impl Judge {
     fn run(&self, mut progress: Progress) -> Result<Changed, Box<(Progress, Decision)>> {
         while let Some((item, occurrence)) = self.items.get(progress.done) {
             let decision = self.decide(item, *occurrence, &mut progress);
-            let is_result = item.event.kind == EventKind::AfterTool && item.place.is_some();
-            let is_withheld = is_result && matches!(decision.effect, Effect::Retry | Effect::Block);
-            let can_pass = decision.effect.allows() || is_withheld;
+            let can_pass = !stops_conversation(&item.event, &decision);
+            let is_withheld = can_pass && !decision.effect.allows();
             if !can_pass || !self.apply(item, &decision, is_withheld, &mut progress.changed) {
                 return Err(Box::new((progress, stopped(decision))));
             }
@@ -164,7 +168,7 @@ impl Judge {
 
     fn decide_once(&self, event: Event) -> Decision {
         match event.kind {
-            EventKind::AfterModel => self.engine().decide_answer(event),
+            EventKind::AfterModel => self.engine().decide_new_message(event, 0),
             _ => self.engine().decide(event),
         }
     }
@@ -191,36 +195,11 @@ impl Judge {
     /// Checks the last message once more if nothing was new: the run may have been halted since. It is a block with a record.
     fn check_state(&self, progress: &Progress) -> Option<Decision> {
         let (last, _) = self.items.last().filter(|_| !progress.has_new)?;
-        let event = self.session.complete(last.event.clone());
-        let previewed = self.engine().preview(event.clone());
-        let is_allowed = |decision: &Decision| decision.effect.allows();
-        if previewed.as_ref().is_ok_and(is_allowed) {
-            return None;
-        }
-        let is_result = last.event.kind == EventKind::AfterTool;
-        let is_withheld =
-            |decision: &Decision| is_result && matches!(decision.effect, Effect::Retry | Effect::Block);
-        if previewed.as_ref().is_ok_and(is_withheld) {
-            return None;
-        }
-        Some(self.engine().decide(event)).filter(|decision| !is_allowed(decision))
+        self.engine().recheck_message(self.session.complete(last.event.clone()))
     }
 }
 
 /// A decision that stops: an allowed one is a block if the gateway cannot apply what guardrails changed.
 fn stopped(decision: Decision) -> Decision {
     if decision.effect.allows() { Decision { effect: Effect::Block, ..decision } } else { decision }
-}
-
-/// The items, each with the number of identical ones before it.
-fn numbered(items: Vec<Item>) -> Vec<(Item, usize)> {
-    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
-    let number = |item: Item| {
-        let text = serde_json::to_string(&item.event).unwrap_or_default();
-        let count = seen.entry(hex::encode(&Sha256::digest(text))).or_default();
-        *count += 1;
-        let before = *count - 1;
-        (item, before)
-    };
-    items.into_iter().map(number).collect()
 }

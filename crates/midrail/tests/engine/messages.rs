@@ -129,13 +129,65 @@ fn answer_is_always_new_and_known_when_it_arrives_again() {
         Event { text: Some(text.to_owned()), ..Event::new(EventKind::AfterModel) }.in_session("s")
     };
     let text = format!("It is {KEY}.");
-    let first = engine.decide_answer(answer(&text)).content.unwrap();
-    assert_eq!(engine.decide_answer(answer(&text)).content.as_ref(), Some(&first));
+    let first = engine.decide_new_message(answer(&text), 0).content.unwrap();
+    assert_eq!(engine.decide_new_message(answer(&text), 0).content.as_ref(), Some(&first));
     assert_eq!(records(&engine), 2);
     let again = engine.decide_message(answer(&first), 0);
     assert!(!again.is_new && again.decision.content.is_none(), "{again:?}");
     let in_clear = engine.decide_message(answer(&text), 0);
     assert_eq!((in_clear.is_new, in_clear.decision.content), (false, Some(first)));
+    assert_eq!(records(&engine), 2);
+}
+
+fn conversation(engine: &Engine, texts: &[&str], new: usize) -> Vec<(Effect, Option<String>)> {
+    let events = texts.iter().map(|text| prompt(text)).collect();
+    engine.decide_conversation(events, new).map(|decision| (decision.effect, decision.content)).collect()
+}
+
+#[test]
+fn conversation_is_decided_once_and_changed_each_time() {
+    let engine = engine(PACK);
+    let first = conversation(&engine, &["hello", "I am customer-7"], 1);
+    assert_eq!(first[1].1.as_deref(), Some("I am [customer]"));
+    for _ in 0..3 {
+        let again = conversation(&engine, &["hello", "I am customer-7"], 0);
+        assert_eq!(again[1].1.as_deref(), Some("I am [customer]"));
+    }
+    assert_eq!(records(&engine), 2);
+    conversation(&engine, &["hello", "I am [customer]"], 0);
+    assert_eq!(records(&engine), 2, "a program may keep it as it was changed");
+    conversation(&engine, &["hello", "I am customer-7", "hello"], 1);
+    assert_eq!(records(&engine), 3);
+    conversation(&engine, &["hello", "I am customer-7", "hello"], 0);
+    assert_eq!(records(&engine), 3);
+}
+
+#[test]
+fn new_message_of_a_conversation_is_decided_whatever_it_says() {
+    let engine = engine(PACK);
+    for strikes in 1..3 {
+        assert_eq!(conversation(&engine, &["darn it"], 1)[0].0, Effect::Warn, "{strikes}");
+    }
+    assert!(!conversation(&engine, &["darn it"], 1)[0].0.allows(), "the third strike stops the run");
+    assert!(!conversation(&engine, &["darn it"], 0)[0].0.allows(), "and conversations that are known");
+}
+
+#[test]
+fn warning_is_repeated_and_counted_once() {
+    let engine = engine(PACK);
+    for new in [1, 0, 0, 0, 0, 0] {
+        assert_eq!(conversation(&engine, &["darn it"], new)[0].0, Effect::Warn);
+    }
+    assert_eq!(records(&engine), 1);
+}
+
+#[test]
+fn conversation_ends_with_what_stops_it() {
+    let engine = engine(PACK);
+    let decided = conversation(&engine, &["hello", "erase everything", "I am customer-7"], 1);
+    assert_eq!(decided.len(), 2);
+    assert!(!decided[1].0.allows());
+    assert_eq!(conversation(&engine, &["hello", "erase everything"], 0).len(), 2);
     assert_eq!(records(&engine), 2);
 }
 

@@ -54,6 +54,28 @@ fn invalid_bodies_are_rejected() {
 }
 
 #[test]
+fn conversation_is_decided_once() {
+    let fixture = Fixture::new();
+    let decide = |body: &str| fixture.post("/v1/decide/conversation", &[], body);
+    let prompt = |text: &str| format!(r#"{{"kind":"before_model","session":"s","text":"{text}"}}"#);
+    let whole = |texts: &[&str], new: usize| {
+        let events: Vec<String> = texts.iter().map(|text| prompt(text)).collect();
+        let made = decide(&format!(r#"{{"events":[{}],"new":{new}}}"#, events.join(","))).is(200).json();
+        let made = made["decisions"].as_array().unwrap().clone();
+        made.iter().map(|decision| decision["audit"]["seq"].as_u64()).collect::<Vec<_>>()
+    };
+    let head = |made: &[Option<u64>]| made.iter().flatten().count();
+    assert_eq!(head(&whole(&["hello", "again", "again"], 1)), 3);
+    assert_eq!(head(&whole(&["hello", "again", "again"], 0)), 0);
+    assert_eq!(head(&whole(&["hello", "again", "again", "again"], 1)), 1);
+    assert_eq!(head(&whole(&["hello"], 1)), 1, "it is new whatever it says");
+    decide(&format!(r#"{{"events":[{},{{"kind":"nothing"}}]}}"#, prompt("hello"))).is(422);
+    decide(r#"{"events":[],"new":-1}"#).is(422);
+    decide(r#"{"events":[],"newest":1}"#).is(422);
+    assert_eq!(decide(r#"{"events":[]}"#).is(200).json()["decisions"], serde_json::json!([]));
+}
+
+#[test]
 fn invalid_batch_is_not_decided() {
     let fixture = Fixture::new();
     let batch = |body: &str| fixture.post("/v1/decide/batch", &[], body);
