@@ -4,7 +4,8 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::special::{Special, is_agent_settings, walk};
+use crate::special::{AGENT_SETTINGS, GIT_PROTECTED, Special, is_agent_settings};
+use crate::walk::{MAX_ENTRIES, walk};
 
 /// Folders of the system.
 const SYSTEM: &[&str] = &[
@@ -118,43 +119,22 @@ const PLACES: &[(&str, &str)] = &[
     ("npm_config_cache", ".npm"),
 ];
 
-/// What runs later without being asked for, and settings of agents, below the project.
+/// What runs later without being asked for, below the project, besides settings of agents.
 const PROTECTED: &[&str] = &[
     ".circleci",
-    ".claude",
-    ".clinerules",
-    ".codex",
-    ".continue",
-    ".cursor",
     ".devcontainer",
     ".envrc",
-    ".gemini",
     ".github",
+    ".gitlab-ci.yml",
     ".gitmodules",
     ".husky",
-    ".gitlab-ci.yml",
     ".idea",
-    ".kiro",
     ".lefthook.yml",
-    ".mcp.json",
-    ".midrail",
-    ".opencode",
     ".pre-commit-config.yaml",
-    ".roo",
     ".vscode",
-    ".windsurf",
     ".zed",
     "lefthook.yml",
-    "opencode.json",
-    "opencode.jsonc",
 ];
-
-/// What git runs or follows, in its folder.
-const GIT_PROTECTED: &[&str] =
-    &["hooks", "config", "config.worktree", "commondir", "info/attributes", "gitdir"];
-
-/// The most entries of a temporary folder that are searched for sockets.
-const MAX_ENTRIES: usize = 20_000;
 
 /// What a command of a project may use.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -186,7 +166,7 @@ impl Folders {
         folders.write.push(temporary(root, home));
         folders.write.extend(in_home(home, CACHES));
         folders.hidden.extend(SYSTEM_SECRETS.iter().map(PathBuf::from));
-        folders.protected.extend(PROTECTED.iter().map(|name| root.join(name)));
+        folders.protected.extend(AGENT_SETTINGS.iter().chain(PROTECTED).map(|name| root.join(name)));
         folders.add_git(root, home);
         folders.search(root, is_secret);
         folders.hide_sockets(&temporary(root, home));

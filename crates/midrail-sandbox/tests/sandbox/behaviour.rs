@@ -95,6 +95,9 @@ fn work_in_the_project_is_as_usual(layers: Layers) {
         );
         assert_eq!(report(&run).ending, Ending::Exit(0), "{}", run.err());
         assert!(!world.path("home/scratch").exists());
+        assert_eq!(report(&run).lost, [std::path::PathBuf::from("scratch")]);
+        let run = line(&world, layers, "mkdir -p ~/.cache/tool && echo x > ~/.cache/tool/x");
+        assert!(report(&run).lost.is_empty(), "{:?}", report(&run).lost);
     }
 }
 
@@ -192,14 +195,19 @@ fn the_background_may_use_its_sandbox_and_no_more(layers: Layers) {
     let world = World::new();
     let mut session = session();
     let mut sandbox = world.sandbox(layers);
+    sandbox.protected.push(world.path("project/.claude"));
+    let before = fs::read_to_string(world.path("project/.git/config")).unwrap();
     sandbox.background = Background::Until(session.id());
-    let text = "(sleep 0.3; echo x > \"$OUT/late\"; echo x > inside; mkdir .midrail) > /dev/null 2>&1 &";
+    let text = "(sleep 0.3; echo x > \"$OUT/late\"; mkdir .midrail; echo x >> .git/config; \
+                ln -s /tmp .claude; echo x > inside; sleep 30) > /dev/null 2>&1 &";
     let run = world.run(&sandbox, &world.line(text));
     assert_eq!(report(&run).ending, Ending::Exit(0));
     wait_until(|| world.path("project/inside").exists());
-    wait_until(|| !world.path("project/.midrail").exists());
-    assert!(!world.path("outside/late").exists());
-    assert!(!world.path("project/.midrail").exists(), "restored when nothing runs any more");
+    let is_there = |name: &str| world.path(name).symlink_metadata().is_ok();
+    wait_until(|| !is_there("project/.midrail") && !is_there("project/.claude"));
+    assert_eq!(fs::read_to_string(world.path("project/.git/config")).unwrap(), before);
+    assert!(!is_there("outside/late"));
+    assert!(session.try_wait().unwrap().is_none(), "restored while the session goes on");
     session.kill().unwrap();
     session.wait().unwrap();
 }
