@@ -20,7 +20,7 @@ use self::bounded::bounded;
 use self::contained::contained;
 use self::line::{Joint, simple_commands};
 use self::patterns::{lists_edit, lists_folder, lists_read};
-use self::places::{here_if_empty, is_in_project, is_top};
+use self::places::{here_if_empty, is_in_project, is_top, names_only_own_folders};
 use self::programs::{Known, known};
 use self::tools::{KnownTool, known_tool};
 use crate::prelude::*;
@@ -276,6 +276,9 @@ impl Vouch {
             return Ok(is_ours.then_some(Basis::Listed(command.text())));
         }
         let lists_here = || Ok(lists_folder(&self.reads, &context.real_place(folder, None)?.key));
+        if !names_only_own_folders(context, call)? || self.hides_more(context, call)? {
+            return Ok(None);
+        }
         let (is_known, basis) = match known(call) {
             Some(Known::Prints) => (true, Basis::Prints),
             Some(Known::Reads) => (!self.reads.is_empty(), Basis::Reads),
@@ -289,6 +292,19 @@ impl Vouch {
             }
         };
         Ok(is_known.then_some(basis))
+    }
+
+    /// Whether a sandbox would hide something from a command that shows the content of whole folders: credentials. Then it has to run in
+    /// one.
+    fn hides_more(&self, context: &Context<'_>, call: &CommandCall) -> Result<bool, Missing> {
+        let is_recursive = call.program == "rg"
+            || (call.program.ends_with("grep")
+                && call.args.iter().any(|arg| {
+                    arg.starts_with("--recursive")
+                        || arg.starts_with("--dereference-recursive")
+                        || (arg.starts_with('-') && !arg.starts_with("--") && arg.contains(['r', 'R']))
+                }));
+        Ok(self.contained && is_recursive && context.has_sandbox()?)
     }
 
     /// Whether every path in the words of a command is spelled plainly, and every absolute one may be read or is in the project.

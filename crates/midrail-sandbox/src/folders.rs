@@ -127,8 +127,11 @@ const PROTECTED: &[&str] = &[
     ".github",
     ".gitlab-ci.yml",
     ".gitmodules",
+    ".hg/hgrc",
+    ".hg/sharedpath",
     ".husky",
     ".idea",
+    ".jj/repo/config.toml",
     ".lefthook.yml",
     ".pre-commit-config.yaml",
     ".vscode",
@@ -230,8 +233,10 @@ impl Folders {
         self.special.remove_new(root)
     }
 
-    /// Hides sockets in the temporary folder: agents for keys and desktops listen there.
+    /// Hides sockets in the temporary folder: agents for keys, desktops and containers listen there.
     fn hide_sockets(&mut self, folder: &Path) {
+        self.hidden.extend(listening(folder));
+        // Those of other network namespaces are not among the listed ones.
         for entry in fs::read_dir(folder).into_iter().flatten().flatten().take(MAX_ENTRIES) {
             let Ok(kind) = entry.file_type() else { continue };
             if is_socket(kind) {
@@ -242,7 +247,19 @@ impl Folders {
                 self.hidden.extend(sockets.map(|entry| entry.path()));
             }
         }
+        self.hidden.sort();
+        self.hidden.dedup();
     }
+}
+
+/// The sockets below a folder that the system lists.
+fn listening(folder: &Path) -> Vec<PathBuf> {
+    let list = fs::read("/proc/net/unix").unwrap_or_default();
+    let list = String::from_utf8_lossy(&list);
+    let paths =
+        list.lines().filter_map(|line| Some(PathBuf::from(line.get(line.find(" /")?.saturating_add(1)..)?)));
+    let is_there = |path: &PathBuf| path.symlink_metadata().is_ok_and(|data| is_socket(data.file_type()));
+    paths.filter(|path| path.starts_with(folder) && is_there(path)).collect()
 }
 
 /// Files and folders of a project that settings of git name: of hooks, and of further settings.
@@ -402,6 +419,19 @@ mod tests {
         assert!(folders.protected.contains(&root.join("sub/.claude")));
         assert!(folders.protected.contains(&root.join(".githooks")), "{:?}", folders.protected);
         assert!(!folders.protected.contains(&root));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn sockets_are_hidden_however_deep_they_are() {
+        let (_dir, root) = project();
+        let folder = root.join("a/b/c/d");
+        fs::create_dir_all(&folder).unwrap();
+        let socket = folder.join("s");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        if cfg!(target_os = "linux") {
+            assert_eq!(listening(&root), [socket]);
+        }
     }
 
     #[test]

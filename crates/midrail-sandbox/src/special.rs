@@ -9,18 +9,27 @@ use crate::walk::walk;
 
 /// Settings of agents, in every folder.
 pub(crate) const AGENT_SETTINGS: &[&str] = &[
+    ".aider.conf.yml",
+    ".amazonq",
+    ".augment",
     ".claude",
     ".clinerules",
     ".codex",
     ".continue",
+    ".crush.json",
     ".cursor",
+    ".factory",
     ".gemini",
+    ".junie",
     ".kiro",
     ".mcp.json",
     ".midrail",
     ".opencode",
+    ".qwen",
     ".roo",
+    ".trae",
     ".windsurf",
+    "crush.json",
     "opencode.json",
     "opencode.jsonc",
 ];

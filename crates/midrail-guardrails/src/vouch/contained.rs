@@ -34,6 +34,10 @@ pub(super) fn contained(
     if !takes_vouches || !action.is_complete() || uses_network(action) {
         return Ok(None);
     }
+    // A repository that the line itself names starts programs.
+    if action.sets.iter().any(|name| name.starts_with("GIT_")) {
+        return Ok(None);
+    }
     // All that the sandbox shows of the project may be read.
     let lists_project = lists_folder(reads, &context.real_place(".", None)?.key);
     let kinds: Option<Vec<Kind>> = action.commands.iter().map(kind).collect();

@@ -11,7 +11,9 @@ use std::process::{Child, Command as Process};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::signal::{SigSet, SigmaskHow, sigprocmask};
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitOptions, set_parent_process_death_signal, wait};
+use rustix::process::{
+    DumpableBehavior, Pid, Signal, WaitOptions, set_dumpable_behavior, set_parent_process_death_signal, wait,
+};
 
 use super::lost::Home;
 use super::message::{Channel, Message, Orders};
@@ -106,6 +108,9 @@ fn init(channel: &Channel, orders: &Orders) -> Result<(), Failure> {
     rustix::process::chdir(&sandbox.dir).map_err(|error| failed("enter the folder", error))?;
     let missing = restrict(sandbox, true)?;
     channel.inherit(false).map_err(|error| failed("keep the orders", error))?;
+    // The command must not reach the files of this process: its messages are believed.
+    set_dumpable_behavior(DumpableBehavior::NotDumpable)
+        .map_err(|error| failed("hide the first process", error))?;
     let home = Home::new(&sandbox.home);
     let child = match process(&orders.command).spawn() {
         Ok(child) => child,

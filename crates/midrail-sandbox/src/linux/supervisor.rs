@@ -100,11 +100,12 @@ fn attempt(
     let deadline = orders.sandbox.limits.time.and_then(|time| Instant::now().checked_add(time));
     loop {
         match running.next(deadline)? {
-            Event::Message(Message::Started { missing }) => {
+            Event::Message(Message::Started { missing }) if !has_started => {
                 has_started = true;
                 report.missing.extend(missing);
             }
-            Event::Message(Message::Unavailable { why }) => {
+            // Once the command runs, it must not choose the weaker sandbox.
+            Event::Message(Message::Unavailable { why }) if !has_started => {
                 processes::kill_all();
                 return Ok(Attempt::Unavailable(why));
             }
@@ -122,7 +123,8 @@ fn attempt(
                 report.ending = running.ending()?;
                 break;
             }
-            Event::Message(Message::Done(_)) | Event::Gone => {
+            Event::Message(Message::Done(_) | Message::Started { .. } | Message::Unavailable { .. })
+            | Event::Gone => {
                 processes::kill_all();
                 return Err(SandboxError::SetUp("a part of it ended early".to_owned()));
             }

@@ -18,6 +18,7 @@ const TESTS: &[Test] = &[
     ("limits_hold", limits_hold),
     ("restored_files_are_reported", restored_files_are_reported),
     ("a_refused_network_is_reported", a_refused_network_is_reported),
+    ("the_first_process_is_out_of_reach", the_first_process_is_out_of_reach),
     ("the_background_ends_with_the_command", the_background_ends_with_the_command),
     ("the_background_ends_with_the_session", the_background_ends_with_the_session),
     ("the_background_may_use_its_sandbox_and_no_more", the_background_may_use_its_sandbox_and_no_more),
@@ -152,6 +153,26 @@ fn a_refused_network_is_reported(layers: Layers) {
     let run = line(&world, layers, "exec 3<>/dev/tcp/192.0.2.1/80");
     assert_eq!(report(&run).network_refused, layers == Layers::Full, "{}", run.err());
     assert!(!report(&line(&world, layers, "true")).network_refused);
+}
+
+fn the_first_process_is_out_of_reach(layers: Layers) {
+    // Without mounts, the first process is that of the machine.
+    if layers == Layers::Partial {
+        return;
+    }
+    let world = World::new();
+    let messages = [
+        r#"{"Unavailable":{"why":"x"}}"#,
+        r#"{"Ended":{"ending":{"exit":0},"network_refused":false,"lost":[]}}"#,
+    ];
+    for message in messages {
+        // Only in a sandbox are the numbers of processes this low.
+        let text = format!(
+            "test $$ -lt 50 || exit 8; for f in /proc/1/fd/*; do echo '{message}' > $f; done 2>/dev/null; sleep 0.2; exit 7"
+        );
+        let run = line(&world, layers, &text);
+        assert_eq!((report(&run).ending, report(&run).layers), (Ending::Exit(7), layers), "{}", run.err());
+    }
 }
 
 fn the_background_ends_with_the_command(layers: Layers) {
