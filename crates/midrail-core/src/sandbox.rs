@@ -195,6 +195,9 @@ pub struct SandboxOutcome {
     /// Protected files that the command changed, and that were restored.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
+    /// Files that the command wrote to an empty home, and that are gone with the sandbox: `~/bin`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<String>,
 }
 
 /// The outcome of a sandbox, as it is stored until it is too old to matter.

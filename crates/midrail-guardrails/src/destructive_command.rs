@@ -7,6 +7,7 @@ use midrail_shell::command;
 use serde_json::json;
 
 use crate::prelude::*;
+use crate::shared::data::PROGRAMS;
 use crate::shared::file_access::{agent_scripts_and, project_scripts};
 use crate::shared::file_paths::{is_below, is_generated, is_inside, is_temporary};
 use crate::shared::git::expanded_commands;
@@ -239,9 +240,12 @@ impl DestructiveCommand {
         action: &Action,
         in_files: Option<OpaqueCode>,
     ) -> Result<Verdict, Missing> {
-        // A program that is installed and that Midrail does not know is no code of the project, though it may run some.
-        let counts =
-            |part: &&OpaqueCode| part.kind != OpaqueKind::Program || self.unknown == UnknownCode::RequireBox;
+        // What a program without a row runs is not known. Some are known for work that a sandbox would keep them from.
+        let counts = |part: &&OpaqueCode| {
+            part.kind != OpaqueKind::Program
+                || self.unknown == UnknownCode::RequireBox
+                || !PROGRAMS.has("programs with work outside of projects", &part.what)
+        };
         let mut unseen = action.opaque.iter().chain(&in_files).filter(counts);
         let Some(first) = unseen.next().filter(|_| action.command.is_some()) else {
             return Ok(Verdict::allow());

@@ -1,5 +1,6 @@
 //! vouch: knows calls about which no person needs to be asked.
 
+mod bounded;
 mod contained;
 mod line;
 mod patterns;
@@ -15,10 +16,11 @@ use midrail_core::{
     Action, CommandCall, Grounds, OpaqueCode, OpaqueKind, SandboxNetwork, SandboxRequest, ToolCall,
 };
 
+use self::bounded::bounded;
 use self::contained::contained;
 use self::line::{Joint, simple_commands};
 use self::patterns::{lists_edit, lists_folder, lists_read};
-use self::places::{here_if_empty, is_in_project, is_top};
+use self::places::{here_if_empty, is_in_project, is_top, names_only_own_folders};
 use self::programs::{Known, known};
 use self::tools::{KnownTool, known_tool};
 use crate::prelude::*;
@@ -59,8 +61,9 @@ pub struct Vouch {
     /// Build tools and tests of the project, in a sandbox without a network.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub builds: bool,
-    /// Other lines of commands that are known to only read, or to change files of `edits`, in a sandbox that permits no more. `reads`
-    /// must list the whole project.
+    /// Other lines of known commands run in a sandbox. If they only read, or change files of `edits`, in one that permits no more, no
+    /// person needs to be asked; `reads` must list the whole project. Otherwise a person is asked about what the sandbox leaves: the
+    /// project, and the network without the user's credentials.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub contained: bool,
 }
@@ -155,24 +158,27 @@ impl Vouch {
     fn verdict(&self, context: &Context<'_>) -> Result<Verdict, Missing> {
         let Some(tool) = &context.event.tool else { return Ok(Verdict::allow()) };
         let action = context.action()?;
-        let is_unclear = action.is_partial || action.has_more_commands || action.has_unknown_programs;
-        if is_unclear || !action.dangers.is_empty() || !action.sweeps.is_empty() {
+        if action.is_partial || action.has_more_commands || action.has_unknown_programs {
             return Ok(Verdict::allow());
         }
-        if let Some(grounds) = self.grounds(context, tool, action)? {
+        let is_harmless = action.dangers.is_empty() && action.sweeps.is_empty();
+        if is_harmless && let Some(grounds) = self.grounds(context, tool, action)? {
             return Ok(Verdict::vouch(grounds));
         }
         if !self.contained || !matches!(known_tool(tool), Some(KnownTool::Command(_))) {
             return Ok(Verdict::allow());
         }
-        Ok(contained(&self.reads, &self.edits, context, action)?.map_or_else(
-            Verdict::allow,
-            |(rules, grounds)| Verdict {
+        if is_harmless && let Some((rules, grounds)) = contained(&self.reads, &self.edits, context, action)? {
+            return Ok(Verdict {
                 sandbox: Some(SandboxRequest::Rules(Box::new(rules))),
                 grounds: Some(grounds),
                 ..Verdict::new(Effect::Contain, "The line runs in a sandbox that permits what it says.")
-            },
-        ))
+            });
+        }
+        Ok(bounded(context, action)?.map_or_else(Verdict::allow, |name| Verdict {
+            sandbox: Some(name.into()),
+            ..Verdict::new(Effect::Contain, "The line does its work in a sandbox.")
+        }))
     }
 
     /// Why no person needs to be asked about the call of the event, if so.
@@ -270,6 +276,9 @@ impl Vouch {
             return Ok(is_ours.then_some(Basis::Listed(command.text())));
         }
         let lists_here = || Ok(lists_folder(&self.reads, &context.real_place(folder, None)?.key));
+        if !names_only_own_folders(context, call)? || self.hides_more(context, call)? {
+            return Ok(None);
+        }
         let (is_known, basis) = match known(call) {
             Some(Known::Prints) => (true, Basis::Prints),
             Some(Known::Reads) => (!self.reads.is_empty(), Basis::Reads),
@@ -283,6 +292,19 @@ impl Vouch {
             }
         };
         Ok(is_known.then_some(basis))
+    }
+
+    /// Whether a sandbox would hide something from a command that shows the content of whole folders: credentials. Then it has to run in
+    /// one.
+    fn hides_more(&self, context: &Context<'_>, call: &CommandCall) -> Result<bool, Missing> {
+        let is_recursive = call.program == "rg"
+            || (call.program.ends_with("grep")
+                && call.args.iter().any(|arg| {
+                    arg.starts_with("--recursive")
+                        || arg.starts_with("--dereference-recursive")
+                        || (arg.starts_with('-') && !arg.starts_with("--") && arg.contains(['r', 'R']))
+                }));
+        Ok(self.contained && is_recursive && context.has_sandbox()?)
     }
 
     /// Whether every path in the words of a command is spelled plainly, and every absolute one may be read or is in the project.

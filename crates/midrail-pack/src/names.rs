@@ -6,7 +6,7 @@ use std::cell::{Cell, OnceCell};
 use jiff::Zoned;
 use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
-use midrail_core::{Action, Context, Missing, Resource, path};
+use midrail_core::{Action, Context, Missing, Resource, SandboxOutcome, path};
 use midrail_guardrails::{
     FeedbackHistory, ProviderFeedback, call_classes, call_destinations, feedback_history, file_pattern,
     flow_labels, flow_sources, is_known_program, overrides_fact, provider_feedback, swept_patterns,
@@ -95,6 +95,11 @@ pub const EVENT_NAMES: Vocabulary = Vocabulary::new(&[
         "result.box.changed",
         Type::List,
         "protected files that the call changed and the sandbox restored",
+    ),
+    Term::new(
+        "result.box.lost",
+        Type::List,
+        "files that the call wrote to an empty home and that are gone with the sandbox",
     ),
     Term::new("text", Type::Text, "the text for or from the model"),
     Term::new("event.kind", Type::Text, "the kind of event"),
@@ -364,6 +369,10 @@ impl Scope for EventScope<'_> {
         let action = || context.action().ok();
         let (agent, task, tool) = (event.agent.as_ref(), event.task.as_ref(), event.tool.as_ref());
         let (usage, result) = (event.usage.as_ref(), event.result.as_ref());
+        let box_list = |list: fn(&SandboxOutcome) -> &Vec<String>| {
+            let outcome = result.and_then(|result| result.sandbox.as_ref());
+            Value::list(outcome.map_or(&[], |outcome| list(outcome)))
+        };
         let (handoff, error) = (event.handoff.as_ref(), event.error.as_ref());
         match name.term() {
             "action.type" => text(action().map(|action| action.kind.as_str())),
@@ -437,16 +446,9 @@ impl Scope for EventScope<'_> {
             "tool.args.*" => walk_below(name, |key| tool?.args.get(key)),
             "result.ok" => flag(result.and_then(|result| result.ok)),
             "result.content" | "result.content.*" => json(result.and_then(|result| result.content.as_ref())),
-            "result.box.refused" | "result.box.changed" => {
-                let outcome = result.and_then(|result| result.sandbox.as_ref());
-                let is_refused = name.term() == "result.box.refused";
-                Value::list(outcome.map_or(
-                    &[],
-                    |outcome| {
-                        if is_refused { &outcome.refused } else { &outcome.changed }
-                    },
-                ))
-            }
+            "result.box.refused" => box_list(|outcome| &outcome.refused),
+            "result.box.changed" => box_list(|outcome| &outcome.changed),
+            "result.box.lost" => box_list(|outcome| &outcome.lost),
             "result.exit_code" => {
                 let code = result.and_then(|result| result.exit_code);
                 number(code.and_then(|code| i32::try_from(code).ok()).map(f64::from))

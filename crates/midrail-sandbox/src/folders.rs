@@ -4,7 +4,8 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::special::{Special, is_agent_settings, walk};
+use crate::special::{AGENT_SETTINGS, GIT_PROTECTED, Special, is_agent_settings};
+use crate::walk::{MAX_ENTRIES, walk};
 
 /// Folders of the system.
 const SYSTEM: &[&str] = &[
@@ -118,43 +119,25 @@ const PLACES: &[(&str, &str)] = &[
     ("npm_config_cache", ".npm"),
 ];
 
-/// What runs later without being asked for, and settings of agents, below the project.
+/// What runs later without being asked for, below the project, besides settings of agents.
 const PROTECTED: &[&str] = &[
     ".circleci",
-    ".claude",
-    ".clinerules",
-    ".codex",
-    ".continue",
-    ".cursor",
     ".devcontainer",
     ".envrc",
-    ".gemini",
     ".github",
-    ".gitmodules",
-    ".husky",
     ".gitlab-ci.yml",
+    ".gitmodules",
+    ".hg/hgrc",
+    ".hg/sharedpath",
+    ".husky",
     ".idea",
-    ".kiro",
+    ".jj/repo/config.toml",
     ".lefthook.yml",
-    ".mcp.json",
-    ".midrail",
-    ".opencode",
     ".pre-commit-config.yaml",
-    ".roo",
     ".vscode",
-    ".windsurf",
     ".zed",
     "lefthook.yml",
-    "opencode.json",
-    "opencode.jsonc",
 ];
-
-/// What git runs or follows, in its folder.
-const GIT_PROTECTED: &[&str] =
-    &["hooks", "config", "config.worktree", "commondir", "info/attributes", "gitdir"];
-
-/// The most entries of a temporary folder that are searched for sockets.
-const MAX_ENTRIES: usize = 20_000;
 
 /// What a command of a project may use.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -186,7 +169,7 @@ impl Folders {
         folders.write.push(temporary(root, home));
         folders.write.extend(in_home(home, CACHES));
         folders.hidden.extend(SYSTEM_SECRETS.iter().map(PathBuf::from));
-        folders.protected.extend(PROTECTED.iter().map(|name| root.join(name)));
+        folders.protected.extend(AGENT_SETTINGS.iter().chain(PROTECTED).map(|name| root.join(name)));
         folders.add_git(root, home);
         folders.search(root, is_secret);
         folders.hide_sockets(&temporary(root, home));
@@ -250,8 +233,10 @@ impl Folders {
         self.special.remove_new(root)
     }
 
-    /// Hides sockets in the temporary folder: agents for keys and desktops listen there.
+    /// Hides sockets in the temporary folder: agents for keys, desktops and containers listen there.
     fn hide_sockets(&mut self, folder: &Path) {
+        self.hidden.extend(listening(folder));
+        // Those of other network namespaces are not among the listed ones.
         for entry in fs::read_dir(folder).into_iter().flatten().flatten().take(MAX_ENTRIES) {
             let Ok(kind) = entry.file_type() else { continue };
             if is_socket(kind) {
@@ -262,7 +247,19 @@ impl Folders {
                 self.hidden.extend(sockets.map(|entry| entry.path()));
             }
         }
+        self.hidden.sort();
+        self.hidden.dedup();
     }
+}
+
+/// The sockets below a folder that the system lists.
+fn listening(folder: &Path) -> Vec<PathBuf> {
+    let list = fs::read("/proc/net/unix").unwrap_or_default();
+    let list = String::from_utf8_lossy(&list);
+    let paths =
+        list.lines().filter_map(|line| Some(PathBuf::from(line.get(line.find(" /")?.saturating_add(1)..)?)));
+    let is_there = |path: &PathBuf| path.symlink_metadata().is_ok_and(|data| is_socket(data.file_type()));
+    paths.filter(|path| path.starts_with(folder) && is_there(path)).collect()
 }
 
 /// Files and folders of a project that settings of git name: of hooks, and of further settings.
@@ -422,6 +419,19 @@ mod tests {
         assert!(folders.protected.contains(&root.join("sub/.claude")));
         assert!(folders.protected.contains(&root.join(".githooks")), "{:?}", folders.protected);
         assert!(!folders.protected.contains(&root));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn sockets_are_hidden_however_deep_they_are() {
+        let (_dir, root) = project();
+        let folder = root.join("a/b/c/d");
+        fs::create_dir_all(&folder).unwrap();
+        let socket = folder.join("s");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        if cfg!(target_os = "linux") {
+            assert_eq!(listening(&root), [socket]);
+        }
     }
 
     #[test]

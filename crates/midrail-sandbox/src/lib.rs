@@ -4,6 +4,7 @@
 //!
 //! A program that uses this crate starts itself anew as parts of the sandbox. So its `main` must call [`stage`] first.
 
+mod aside;
 mod error;
 mod folders;
 #[cfg(target_os = "linux")]
@@ -14,6 +15,7 @@ mod macos;
 mod protected;
 mod sandbox;
 mod special;
+mod walk;
 
 pub use error::SandboxError;
 pub use folders::Folders;

@@ -10,6 +10,7 @@ mod errors;
 mod files;
 mod keeper;
 mod loopback;
+mod lost;
 mod message;
 mod mounts;
 mod part;
@@ -18,6 +19,7 @@ mod restrictions;
 mod stage;
 mod supervisor;
 mod syscalls;
+mod watch;
 
 use crate::error::SandboxError;
 use crate::sandbox::{Background, Command, Report, Sandbox};

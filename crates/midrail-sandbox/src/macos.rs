@@ -96,6 +96,7 @@ pub(crate) fn run(sandbox: &Sandbox, command: &Command) -> Result<Report, Sandbo
         missing,
         restored: Vec::new(),
         network_refused: false,
+        lost: Vec::new(),
         errors: String::new(),
     })
 }

@@ -1,19 +1,18 @@
 //! Protected files as they were, to restore them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::fs::{self, Metadata, Permissions};
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
+use crate::aside::free_name;
 use crate::error::SandboxError;
 
 /// Protected files are few and small. More than this is not copied: the sandbox is refused.
 const MAX_ENTRIES: usize = 20_000;
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
-
-/// The most changes of one file that are kept next to it.
-const MAX_ASIDE: usize = 1_000;
 
 /// What was at a path.
 #[derive(Debug, PartialEq, Eq)]
@@ -69,6 +68,24 @@ impl Snapshot {
         restored.sort();
         restored.dedup();
         Ok(restored)
+    }
+
+    /// The folders in which a change can be one of a protected path, with the names that count. `None`: all names.
+    pub(crate) fn watched(&self) -> BTreeMap<PathBuf, Option<BTreeSet<OsString>>> {
+        let mut watched: BTreeMap<PathBuf, Option<BTreeSet<OsString>>> = BTreeMap::new();
+        for root in &self.roots {
+            let above = root.ancestors().zip(root.ancestors().skip(1));
+            let nearest = above.into_iter().find(|(_, folder)| folder.is_dir());
+            if let Some((below, folder)) = nearest
+                && let Some(name) = below.file_name()
+                && let Some(names) = watched.entry(folder.to_owned()).or_insert(Some(BTreeSet::new()))
+            {
+                names.insert(name.to_owned());
+            }
+        }
+        let folders = self.entries.iter().filter(|(_, entry)| matches!(entry, Entry::Folder { .. }));
+        watched.extend(folders.map(|(path, _)| (path.clone(), None)));
+        watched
     }
 
     fn restore_path(&self, path: &Path, aside: &Aside<'_>, restored: &mut Vec<PathBuf>) -> io::Result<()> {
@@ -144,14 +161,8 @@ struct Aside<'p> {
 
 impl<'p> Aside<'p> {
     fn of(root: &'p Path) -> Self {
-        let name = root.file_name().unwrap_or_default().to_owned();
-        let numbered = |number: usize| {
-            let mut name = name.clone();
-            name.push(format!(".sandbox-{number}"));
-            root.with_file_name(name)
-        };
-        let is_free = |place: &PathBuf| fs::symlink_metadata(place).is_err();
-        let place = (1..MAX_ASIDE).map(numbered).find(is_free).unwrap_or_else(|| numbered(MAX_ASIDE));
+        // The name itself is never used: what is there stays, and that it could not be moved is an error.
+        let place = free_name(root).unwrap_or_else(|| root.to_owned());
         Aside { root, place }
     }
 

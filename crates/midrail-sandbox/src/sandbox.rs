@@ -138,6 +138,8 @@ pub struct Report {
     pub restored: Vec<PathBuf>,
     /// Whether it tried to reach the network and could not.
     pub network_refused: bool,
+    /// What it wrote to the empty home, relative to it, and is gone.
+    pub lost: Vec<PathBuf>,
     /// What it wrote to standard error last, if that was to be remembered.
     pub errors: String,
 }

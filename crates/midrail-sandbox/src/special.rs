@@ -1,35 +1,42 @@
 //! Files of a project that act later, outside of a sandbox: settings of agents, and repositories, whose settings start programs.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::fs::{self, DirEntry};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
+
+use crate::aside::free_name;
+use crate::walk::walk;
 
 /// Settings of agents, in every folder.
-const AGENT_SETTINGS: &[&str] = &[
+pub(crate) const AGENT_SETTINGS: &[&str] = &[
+    ".aider.conf.yml",
+    ".amazonq",
+    ".augment",
     ".claude",
     ".clinerules",
     ".codex",
     ".continue",
+    ".crush.json",
     ".cursor",
+    ".factory",
     ".gemini",
+    ".junie",
     ".kiro",
     ".mcp.json",
     ".midrail",
     ".opencode",
+    ".qwen",
     ".roo",
+    ".trae",
     ".windsurf",
+    "crush.json",
     "opencode.json",
     "opencode.jsonc",
 ];
 
-/// Folders without files of the project's own, which are not searched.
-const FOREIGN: &[&str] = &["node_modules", "target", ".venv", "venv"];
-
-/// A project with more entries is not searched to its end.
-const MAX_ENTRIES: usize = 20_000;
-
-/// The most names that are tried for what is moved aside.
-const MAX_ASIDE: usize = 1_000;
+/// What git runs or follows, in its folder.
+pub(crate) const GIT_PROTECTED: &[&str] =
+    &["hooks", "config", "config.worktree", "commondir", "info/attributes", "gitdir"];
 
 /// Keys of settings of git, in lower case, that start no program and include no other file: `SECTION.KEY`.
 const PLAIN_KEYS: &[&str] = &[
@@ -50,6 +57,8 @@ const PLAIN_KEYS: &[&str] = &[
     "push.default",
     "remote.fetch",
     "remote.url",
+    "submodule.active",
+    "submodule.url",
     "user.email",
     "user.name",
 ];
@@ -109,7 +118,10 @@ fn acting_parts(repository: &Path, root: &Path) -> Vec<PathBuf> {
         let file = repository.join(name);
         let is_plain = match fs::symlink_metadata(&file) {
             Err(_) => true,
-            Ok(data) => data.is_file() && fs::read_to_string(&file).is_ok_and(|text| is_plain_config(&text)),
+            Ok(data) => {
+                let is_plain = |text: String| is_plain_config(&text, repository, root);
+                data.is_file() && fs::read_to_string(&file).is_ok_and(is_plain)
+            }
         };
         parts.extend((!is_plain).then_some(file));
     }
@@ -128,8 +140,8 @@ fn acting_parts(repository: &Path, root: &Path) -> Vec<PathBuf> {
     parts
 }
 
-/// Whether settings of git have only keys that start nothing.
-fn is_plain_config(text: &str) -> bool {
+/// Whether settings of a repository have only keys that start nothing, and lead to nothing outside of the project.
+fn is_plain_config(text: &str, repository: &Path, root: &Path) -> bool {
     let mut section = String::new();
     text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', ';'])).all(|line| {
         if let Some(header) = line.strip_prefix('[') {
@@ -137,46 +149,38 @@ fn is_plain_config(text: &str) -> bool {
             section = header.split([' ', '\t', '"', '.']).next().unwrap_or_default().to_lowercase();
             return rest.is_empty();
         }
-        let key = line.split('=').next().unwrap_or_default().trim().to_lowercase();
+        let (key, value) = line.split_once('=').unwrap_or((line, ""));
+        let name = format!("{section}.{}", key.trim().to_lowercase());
+        let is_plain = match name.as_str() {
+            // The folder of a submodule.
+            "core.worktree" => is_of_project(value.trim(), repository, root),
+            name => PLAIN_KEYS.contains(&name),
+        };
         // A line that goes on could hide another one.
-        !line.ends_with('\\') && PLAIN_KEYS.contains(&format!("{section}.{key}").as_str())
+        is_plain && !line.ends_with('\\')
     })
+}
+
+/// Whether the files that a repository of the project names are files of the project.
+fn is_of_project(folder: &str, repository: &Path, root: &Path) -> bool {
+    let mut place = repository.to_owned();
+    for part in Path::new(folder).components() {
+        match part {
+            Component::Normal(name) => place.push(name),
+            Component::CurDir => {}
+            Component::ParentDir => drop(place.pop()),
+            Component::RootDir | Component::Prefix(_) => return false,
+        }
+    }
+    // What git keeps in its own folder is not for a command to change.
+    let is_of_git = place.components().any(|part| part.as_os_str() == ".git");
+    let real = place.canonicalize().unwrap_or_else(|_| place.clone());
+    !is_of_git && place.starts_with(root) && real.starts_with(root)
 }
 
 /// Moves a file to a free name next to it.
 fn move_aside(path: &Path) -> bool {
-    let Some(name) = path.file_name() else { return false };
-    let numbered = |number: usize| {
-        let mut name = name.to_owned();
-        name.push(format!(".sandbox-{number}"));
-        path.with_file_name(name)
-    };
-    let free = (1..MAX_ASIDE).map(numbered).find(|place| fs::symlink_metadata(place).is_err());
-    free.is_some_and(|place| fs::rename(path, place).is_ok())
-}
-
-/// Visits the entries of a project, those near the root first. `false`: it has more than are visited.
-pub(crate) fn walk(root: &Path, visit: &mut dyn FnMut(&DirEntry)) -> bool {
-    let mut seen: usize = 0;
-    let mut waiting = VecDeque::from([root.to_owned()]);
-    while let Some(folder) = waiting.pop_front() {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            seen = seen.saturating_add(1);
-            if seen > MAX_ENTRIES {
-                return false;
-            }
-            visit(&entry);
-            let is_foreign = || FOREIGN.iter().any(|name| entry.file_name() == *name);
-            let path = entry.path();
-            if entry.file_type().is_ok_and(|kind| kind.is_dir())
-                && !is_foreign()
-                && !path.ends_with(".git/objects")
-            {
-                waiting.push_back(path);
-            }
-        }
-    }
-    true
+    free_name(path).is_some_and(|place| fs::rename(path, place).is_ok())
 }
 
 #[cfg(test)]
@@ -250,7 +254,24 @@ mod tests {
             "[include]\npath = x",
             "[core]\nbare = \\\nx",
         ] {
-            assert!(!is_plain_config(config), "{config}");
+            assert!(!is_plain_config(config, &root.join("new/.git"), &root), "{config}");
+        }
+    }
+
+    #[test]
+    fn settings_of_a_submodule_lead_to_its_folder_only() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let repository = root.join(".git/modules/lib");
+        for (folder, is_plain) in [
+            ("../../../lib", true),
+            ("../../../vendor/lib", true),
+            ("../../../../other", false),
+            ("../../hooks", false),
+            ("/etc", false),
+        ] {
+            let config = format!("[core]\n\tbare = false\n\tworktree = {folder}\n");
+            assert_eq!(is_plain_config(&config, &repository, &root), is_plain, "{folder}");
         }
     }
 }

@@ -73,7 +73,8 @@ pub fn record_outcome(
     outcome: SandboxOutcome,
 ) -> Result<(), GrantError> {
     let event = AdminEvent::new("sandbox_ended").with("sandbox", id).with("of", session);
-    let event = event.with("refused", outcome.refused.join(", ")).with("changed", outcome.changed.join(", "));
+    let lists = [("refused", &outcome.refused), ("changed", &outcome.changed), ("lost", &outcome.lost)];
+    let event = lists.into_iter().fold(event, |event, (name, list)| event.with(name, list.join(", ")));
     let record = event.into_record(now, &store.fingerprint_key()?, &"".into());
     let mut commit = Commit::owned(record);
     let stored = StoredOutcome { session: session.to_owned(), time: now.to_string(), outcome };

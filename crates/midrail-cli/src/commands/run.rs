@@ -416,7 +416,11 @@ fn outcome(report: &Report, sandbox: &Sandbox) -> SandboxOutcome {
     let has_failed = report.ending != Ending::Exit(0);
     let mut refused = if has_failed { refusals::refused(&report.errors, sandbox) } else { Vec::new() };
     refused.extend(report.network_refused.then(|| "network".to_owned()));
-    SandboxOutcome { refused, changed: report.restored.iter().map(name).collect() }
+    SandboxOutcome {
+        refused,
+        changed: report.restored.iter().map(name).collect(),
+        lost: report.lost.iter().map(|path| format!("~/{}", path.display())).collect(),
+    }
 }
 
 /// Reports on standard error what the sandbox did, after the command's own messages.
@@ -430,6 +434,17 @@ fn advise(report: &Report, outcome: &SandboxOutcome, folders: &Folders, args: &A
             None => "if the command needs it, use `midrail run --read PATH` or `--write PATH`",
         };
         lines.push(format!("midrail: the sandbox probably refused {}; {advice}", files.join(", ")));
+    }
+    if !outcome.lost.is_empty() {
+        let names: Vec<String> = outcome.lost.iter().map(|name| format!("`{name}`")).collect();
+        let advice = match args.granted {
+            Some(_) => "write to the project, or ask the user to run the command",
+            None => "if the command needs to write there, use `midrail run --write PATH`",
+        };
+        lines.push(format!(
+            "midrail: {} went to an empty home and is gone with the sandbox; {advice}",
+            names.join(", ")
+        ));
     }
     match &report.ending {
         Ending::NotStarted { why, .. } => lines.push(format!("midrail: could not start {why}")),

@@ -177,6 +177,59 @@ fn a_read_only_box_changes_nothing() {
     assert!(!std::path::Path::new("/tmp/scratch").exists());
 }
 
+/// What reading a pipe gives: its end if no process holds it open to write, else an error, because that would wait.
+fn read_pipe(pipe: &std::path::Path) -> Result<usize, std::io::ErrorKind> {
+    use std::os::unix::fs::OpenOptionsExt;
+    const NONBLOCK: i32 = 0o4000;
+    let mut pipe = std::fs::File::options().read(true).custom_flags(NONBLOCK).open(pipe).unwrap();
+    std::io::Read::read(&mut pipe, &mut [0]).map_err(|error| error.kind())
+}
+
+/// The test stands for the coding agent: what goes on with the session runs until the test ends.
+#[test]
+fn a_box_ends_the_background_with_the_call() {
+    if !is_available() {
+        return;
+    }
+    for (background, expected) in [("end", Ok(0)), ("session", Err(std::io::ErrorKind::WouldBlock))] {
+        let world = World::with_pack(&format!(
+            "pack: p\nboxes:\n  default: {{background: {background}}}\nguardrails:\n  - {{use: safety-001, with: {{unknown: contain}}}}\n"
+        ));
+        world.write("../precious/letter", "a letter");
+        world.write(
+            "serve.sh",
+            "${TOOL:-true}\nmkfifo pipe\n(exec 3<> pipe; touch ready; exec sleep 120) > /dev/null 2>&1 &\n\
+             while ! test -e ready; do sleep 0.01; done\n",
+        );
+        shell(&world, &contained(&world, "sh serve.sh")).code(0);
+        assert!(world.project().join("ready").exists());
+        assert_eq!(read_pipe(&world.project().join("pipe")), expected, "background: {background}");
+    }
+}
+
+/// What goes to the empty home does not vanish without a word.
+#[test]
+fn files_of_an_empty_home_are_reported() {
+    if !is_available() {
+        return;
+    }
+    let world = project();
+    world.write("install.sh", "${TOOL:-true}\nmkdir -p ~/programs && echo x > ~/programs/tool\n");
+    let line = contained(&world, "sh install.sh");
+    let run = shell(&world, &line).code(0);
+    if run.err.contains("weaker") {
+        return;
+    }
+    let advice =
+        "midrail: `~/programs` went to an empty home and is gone with the sandbox; write to the project";
+    assert!(run.err.contains(advice), "{}", run.err);
+    assert!(!world.project().join("../programs").exists());
+    result(&world, &line);
+    let records = world.run(&["audit", "export"]).code(0).json_lines();
+    let mut outcomes = records.iter().map(|record| &record["body"]["event"]["result"]["box"]["lost"]);
+    assert!(outcomes.any(|lost| *lost == json!(["~/programs"])), "{records:?}");
+}
+
 /// The result of a call, as Claude Code reports it.
 fn result(world: &World, command: &str) -> Ended {
     let payload = json!({

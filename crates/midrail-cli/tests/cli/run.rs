@@ -149,6 +149,26 @@ fn everyday_commands_give_the_same_result() {
 }
 
 #[test]
+fn a_new_submodule_keeps_its_settings() {
+    if !is_available() {
+        return;
+    }
+    let world = World::new();
+    world.write("lib-source/a", "a");
+    let script = "set -e; g() { git -c protocol.file.allow=always -c user.name=a -c user.email=a@b.c \"$@\"; }; \
+                  g init -q .; cd lib-source; g init -q .; g add a; g commit -qm a; cd ..; \
+                  g submodule --quiet add ./lib-source lib; g commit -qm s; g submodule --quiet deinit -f lib; \
+                  rm -rf .git/modules/lib lib; mkdir lib; g submodule --quiet init";
+    shell_outside(&world, script).code(0);
+    let update =
+        "git -c protocol.file.allow=always submodule --quiet update && cat lib/a && git -C lib status -s";
+    let run = shell_inside(&world, &[], update);
+    assert_eq!((run.code, run.out.as_str()), (0, "a"), "{}", run.err);
+    assert!(!run.err.contains("restored"), "{}", run.err);
+    shell_outside(&world, "git -C lib rev-parse HEAD").code(0);
+}
+
+#[test]
 fn code_that_destroys_does_nothing_outside() {
     if !is_available() {
         return;

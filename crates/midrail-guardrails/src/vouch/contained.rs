@@ -34,6 +34,10 @@ pub(super) fn contained(
     if !takes_vouches || !action.is_complete() || uses_network(action) {
         return Ok(None);
     }
+    // A repository that the line itself names starts programs.
+    if action.sets.iter().any(|name| name.starts_with("GIT_")) {
+        return Ok(None);
+    }
     // All that the sandbox shows of the project may be read.
     let lists_project = lists_folder(reads, &context.real_place(".", None)?.key);
     let kinds: Option<Vec<Kind>> = action.commands.iter().map(kind).collect();
@@ -112,31 +116,31 @@ fn folder_of(place: &str) -> &str {
 }
 
 /// Builtins whose work is for the lines that follow. It would end with the sandbox.
-const KEPT: &[&str] = &["cd", "set"];
+pub(super) const KEPT: &[&str] = &["cd", "set"];
 
-fn uses_network(action: &Action) -> bool {
+pub(super) fn uses_network(action: &Action) -> bool {
     !action.hosts.is_empty() || !action.network.is_empty() || action.has_unknown_hosts
 }
 
 /// What a command does at most, by its program and subcommand. `None`: not known.
 fn kind(call: &CommandCall) -> Option<Kind> {
-    let is_in = |list: &str| {
-        PROGRAMS.list(list).iter().any(|row| {
-            let (program, subcommand) = row.split_once(' ').unwrap_or((row, ""));
-            let args = || call.args.iter().filter(|arg| !arg.starts_with('-') || subcommand.starts_with('-'));
-            let mut words = subcommand.split(' ').filter(|word| !word.is_empty());
-            program == call.program
-                && words.clone().count() <= args().count()
-                && args().map(String::as_str).zip(&mut words).all(|(arg, word)| arg == word)
-        })
-    };
-    if call.path.is_some() {
-        return None;
-    }
-    if is_in("contained commands") {
+    if is_listed("contained commands", call) {
         return Some(Kind::Reads);
     }
-    is_in("contained editing commands").then_some(Kind::Edits)
+    is_listed("contained editing commands", call).then_some(Kind::Edits)
+}
+
+/// Whether a list has a command, by its program and subcommand.
+pub(super) fn is_listed(list: &str, call: &CommandCall) -> bool {
+    let is_row = |row: &&str| {
+        let (program, subcommand) = row.split_once(' ').unwrap_or((row, ""));
+        let args = || call.args.iter().filter(|arg| !arg.starts_with('-') || subcommand.starts_with('-'));
+        let mut words = subcommand.split(' ').filter(|word| !word.is_empty());
+        program == call.program
+            && words.clone().count() <= args().count()
+            && args().map(String::as_str).zip(&mut words).all(|(arg, word)| arg == word)
+    };
+    call.path.is_none() && PROGRAMS.list(list).iter().any(is_row)
 }
 
 /// Files that agents obey, as they are usually spelt.

@@ -26,7 +26,7 @@ pub(super) fn lists_folder(patterns: &[Pattern], folder: &str) -> bool {
 }
 
 /// Whether a file or a folder above it has a name that begins with a dot.
-fn has_hidden_part(place: &str) -> bool {
+pub(super) fn has_hidden_part(place: &str) -> bool {
     place.split('/').any(|part| part.starts_with('.') && part != "." && part != "..")
 }
 

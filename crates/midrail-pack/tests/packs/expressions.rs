@@ -117,6 +117,7 @@ fn absent_values_are_unknown_except_limits_and_counts() {
             "tool.name",
             "result.box.refused",
             "result.box.changed",
+            "result.box.lost",
             "event.kind",
             "session.*",
             "signals.max_tool_risk",

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::path::PathBuf;
 
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::{FdFlags, fcntl_setfd};
@@ -28,8 +29,8 @@ pub(super) enum Message {
     Unavailable { why: String },
     /// A step failed.
     Failed { why: String },
-    /// The command ended, or could not be started.
-    Ended { ending: Ending, network_refused: bool },
+    /// The command ended, or could not be started. `lost` is what it wrote to an empty home.
+    Ended { ending: Ending, network_refused: bool, lost: Vec<PathBuf> },
     /// The keeper's result.
     Done(Result<Report, String>),
 }

@@ -83,6 +83,11 @@ impl Plan {
         plan
     }
 
+    /// What is mounted at a path, or at the nearest one above.
+    fn kind_at(&self, path: &Path) -> Option<Kind> {
+        path.ancestors().find_map(|above| self.mounts.get(above)).copied()
+    }
+
     fn add(&mut self, path: &Path, kind: Kind) {
         let now = self.mounts.entry(path.to_owned()).or_insert(kind);
         *now = kind.max(*now);
@@ -116,6 +121,7 @@ pub(super) fn build(sandbox: &Sandbox) -> Result<(), Failure> {
         // What was there when the sandbox was planned may have ended meanwhile.
         mount_path(path, *kind).map_err(|error| failed(&format!("mount {}", path.display()), error))?;
     }
+    forbid(&plan).map_err(|error| failed("restrict the mounts", error))?;
     for (link, target) in &plan.links {
         let place = below(NEW, link);
         if fs::symlink_metadata(&place).is_err() {
@@ -229,10 +235,15 @@ fn mount_path(path: &Path, kind: Kind) -> io::Result<()> {
         }
         Kind::Read | Kind::Write | Kind::Protected => mount_bind_recursive(handle(&source), &target)?,
     }
-    if kind == Kind::Scratch {
-        return Ok(());
-    }
-    for (place, now) in mounts_below(&place)? {
+    Ok(())
+}
+
+/// Forbids in each mount what its kind forbids. It is done for all of them together, because the kernel lists only all mounts.
+fn forbid(plan: &Plan) -> io::Result<()> {
+    for (place, now) in mounts_below(Path::new(NEW))? {
+        let Ok(below_new) = place.strip_prefix(NEW) else { continue };
+        let path = Path::new("/").join(below_new);
+        let Some(kind) = plan.kind_at(&path).filter(|kind| *kind != Kind::Scratch) else { continue };
         let opened = open("/", &place)?;
         mount_remount(handle(&opened), MountFlags::BIND | flags(kind) | now, "")?;
     }

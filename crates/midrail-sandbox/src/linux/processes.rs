@@ -8,6 +8,30 @@ use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, wait};
 
 /// All processes below a process.
 fn below(root: Pid) -> Vec<Pid> {
+    let mut listed: Option<BTreeMap<i32, Vec<i32>>> = None;
+    let mut found = Vec::new();
+    let mut waiting = vec![root.as_raw_nonzero().get()];
+    while let Some(id) = waiting.pop() {
+        let started =
+            children(id).unwrap_or_else(|| listed.get_or_insert_with(all).remove(&id).unwrap_or_default());
+        found.extend(started.iter().filter_map(|id| Pid::from_raw(*id)));
+        waiting.extend(started);
+    }
+    found
+}
+
+/// The processes that a process started. `None`: this kernel does not list them, or the process has ended.
+fn children(id: i32) -> Option<Vec<i32>> {
+    let mut found = Vec::new();
+    for thread in fs::read_dir(format!("/proc/{id}/task")).ok()?.flatten() {
+        let text = fs::read_to_string(thread.path().join("children")).ok()?;
+        found.extend(text.split_whitespace().filter_map(|id| id.parse::<i32>().ok()));
+    }
+    Some(found)
+}
+
+/// The processes of this machine, by their parents.
+fn all() -> BTreeMap<i32, Vec<i32>> {
     let mut children: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     for id in entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok()) {
@@ -15,14 +39,7 @@ fn below(root: Pid) -> Vec<Pid> {
             children.entry(parent).or_default().push(id);
         }
     }
-    let mut found = Vec::new();
-    let mut waiting = vec![root.as_raw_nonzero().get()];
-    while let Some(id) = waiting.pop() {
-        let started = children.remove(&id).unwrap_or_default();
-        found.extend(started.iter().filter_map(|id| Pid::from_raw(*id)));
-        waiting.extend(started);
-    }
-    found
+    children
 }
 
 /// The parent of a process that has not ended.
@@ -64,11 +81,10 @@ pub(super) fn paused<T>(action: impl FnOnce() -> T) -> T {
 
 /// Kills all processes below this one and waits for their ends. Orphans must become children of this process.
 pub(super) fn kill_all() {
-    loop {
+    while has_children() {
         signal_all(Signal::KILL);
-        if matches!(wait(WaitOptions::empty()), Err(Errno::CHILD)) {
-            return;
-        }
+        // Ends that are not collected yet.
+        let _ = wait(WaitOptions::empty());
     }
 }
 

@@ -5,13 +5,17 @@ use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Child, Command as Process};
 
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::signal::{SigSet, SigmaskHow, sigprocmask};
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitOptions, set_parent_process_death_signal, wait};
+use rustix::process::{
+    DumpableBehavior, Pid, Signal, WaitOptions, set_dumpable_behavior, set_parent_process_death_signal, wait,
+};
 
+use super::lost::Home;
 use super::message::{Channel, Message, Orders};
 use super::part::{Failure, Part, failed, release_streams, start};
 use super::restrictions::restrict;
@@ -104,14 +108,19 @@ fn init(channel: &Channel, orders: &Orders) -> Result<(), Failure> {
     rustix::process::chdir(&sandbox.dir).map_err(|error| failed("enter the folder", error))?;
     let missing = restrict(sandbox, true)?;
     channel.inherit(false).map_err(|error| failed("keep the orders", error))?;
+    // The command must not reach the files of this process: its messages are believed.
+    set_dumpable_behavior(DumpableBehavior::NotDumpable)
+        .map_err(|error| failed("hide the first process", error))?;
+    let home = Home::new(&sandbox.home);
     let child = match process(&orders.command).spawn() {
         Ok(child) => child,
-        Err(error) => return ended(channel, not_started(&orders.command, &error)),
+        Err(error) => return ended(channel, not_started(&orders.command, &error), Vec::new()),
     };
     block_signals()?;
     release_streams().map_err(|error| failed("free the streams", error))?;
     channel.send(&Message::Started { missing }).map_err(|error| failed("report the start", error))?;
-    ended(channel, wait_for(&child)?)?;
+    let ending = wait_for(&child)?;
+    ended(channel, ending, home.lost())?;
     if matches!(sandbox.background, Background::Until(_)) {
         while !matches!(wait(WaitOptions::empty()), Err(Errno::CHILD)) {}
     }
@@ -144,7 +153,7 @@ fn become_command(channel: &Channel, orders: &Orders) -> Result<Infallible, Fail
     channel.inherit(false).map_err(|error| failed("keep the orders", error))?;
     channel.send(&Message::Started { missing }).map_err(|error| failed("report the start", error))?;
     let error = process(&orders.command).exec();
-    ended(channel, not_started(&orders.command, &error))?;
+    ended(channel, not_started(&orders.command, &error), Vec::new())?;
     Err(failed("start the command", error))
 }
 
@@ -154,9 +163,9 @@ fn process(command: &Command) -> Process {
     process
 }
 
-fn ended(channel: &Channel, ending: Ending) -> Result<(), Failure> {
-    let network_refused = loopback::has_refused();
-    channel.send(&Message::Ended { ending, network_refused }).map_err(|error| failed("report the end", error))
+fn ended(channel: &Channel, ending: Ending, lost: Vec<PathBuf>) -> Result<(), Failure> {
+    let message = Message::Ended { ending, network_refused: loopback::has_refused(), lost };
+    channel.send(&message).map_err(|error| failed("report the end", error))
 }
 
 /// Why a command was not started, with the exit codes of shells.

@@ -15,6 +15,7 @@ use super::errors::ErrorStream;
 use super::message::{Channel, Message, Orders};
 use super::part::{Part, start, start_with_errors};
 use super::processes;
+use super::watch::Watch;
 use crate::error::SandboxError;
 use crate::protected::Snapshot;
 use crate::sandbox::{Background, Layers};
@@ -92,17 +93,19 @@ fn attempt(
         missing,
         restored: Vec::new(),
         network_refused: false,
+        lost: Vec::new(),
         errors: String::new(),
     };
     let mut has_started = false;
     let deadline = orders.sandbox.limits.time.and_then(|time| Instant::now().checked_add(time));
     loop {
         match running.next(deadline)? {
-            Event::Message(Message::Started { missing }) => {
+            Event::Message(Message::Started { missing }) if !has_started => {
                 has_started = true;
                 report.missing.extend(missing);
             }
-            Event::Message(Message::Unavailable { why }) => {
+            // Once the command runs, it must not choose the weaker sandbox.
+            Event::Message(Message::Unavailable { why }) if !has_started => {
                 processes::kill_all();
                 return Ok(Attempt::Unavailable(why));
             }
@@ -110,16 +113,18 @@ fn attempt(
                 processes::kill_all();
                 return Err(SandboxError::SetUp(why));
             }
-            Event::Message(Message::Ended { ending, network_refused }) => {
+            Event::Message(Message::Ended { ending, network_refused, lost }) => {
                 report.ending = ending;
                 report.network_refused = network_refused;
+                report.lost = lost;
                 break;
             }
             Event::Gone if has_started && layers == Layers::Partial => {
                 report.ending = running.ending()?;
                 break;
             }
-            Event::Message(Message::Done(_)) | Event::Gone => {
+            Event::Message(Message::Done(_) | Message::Started { .. } | Message::Unavailable { .. })
+            | Event::Gone => {
                 processes::kill_all();
                 return Err(SandboxError::SetUp("a part of it ended early".to_owned()));
             }
@@ -139,9 +144,10 @@ fn attempt(
         deliver(&report)?;
         return Ok(Attempt::Done(report));
     }
+    let watch = Watch::new(&snapshot).ok();
     report.restored = processes::paused(|| snapshot.restore())?;
     deliver(&report)?;
-    running.wait_for_background()?;
+    running.wait_for_background(&snapshot, watch)?;
     processes::kill_all();
     snapshot.restore()?;
     Ok(Attempt::Done(report))
@@ -258,18 +264,35 @@ impl Running {
         self.errors.as_ref().map(ErrorStream::text).unwrap_or_default()
     }
 
-    /// Waits until the session ends or nothing is left in the sandbox.
-    fn wait_for_background(&mut self) -> Result<(), SandboxError> {
+    /// Waits until the session ends or nothing is left in the sandbox. Protected files are restored as soon as they change, or from
+    /// time to time where the user has too many watches.
+    fn wait_for_background(
+        &mut self,
+        snapshot: &Snapshot,
+        mut watch: Option<Watch>,
+    ) -> Result<(), SandboxError> {
         while processes::has_children() {
-            let session = self.session.as_ref().map_or_else(|| self.signals.as_fd(), AsFd::as_fd);
-            let errors = self.errors.as_ref().and_then(ErrorStream::file);
-            let mut files = [session, self.signals.as_fd(), errors.unwrap_or_else(|| self.signals.as_fd())]
-                .map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN));
+            let none = || self.signals.as_fd();
+            let mut files = [
+                self.session.as_ref().map_or_else(none, AsFd::as_fd),
+                self.signals.as_fd(),
+                self.errors.as_ref().and_then(ErrorStream::file).unwrap_or_else(none),
+                watch.as_ref().map_or_else(none, Watch::file),
+            ]
+            .map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN));
             wait(&mut files, Some(INTERVAL))?;
-            let [session, signal, _] = files.map(|file| !file.revents().is_empty());
+            let [session, signal, ..] = files.map(|file| !file.revents().is_empty());
             self.pass_on_errors();
             if session || signal {
                 break;
+            }
+            if watch.as_ref().is_none_or(Watch::has_change) {
+                processes::paused(|| {
+                    snapshot.restore()?;
+                    // What was restored may be another file than the one that was watched.
+                    watch = Watch::new(snapshot).ok();
+                    Ok(())
+                })?;
             }
         }
         Ok(())

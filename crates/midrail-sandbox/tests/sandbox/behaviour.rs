@@ -18,6 +18,7 @@ const TESTS: &[Test] = &[
     ("limits_hold", limits_hold),
     ("restored_files_are_reported", restored_files_are_reported),
     ("a_refused_network_is_reported", a_refused_network_is_reported),
+    ("the_first_process_is_out_of_reach", the_first_process_is_out_of_reach),
     ("the_background_ends_with_the_command", the_background_ends_with_the_command),
     ("the_background_ends_with_the_session", the_background_ends_with_the_session),
     ("the_background_may_use_its_sandbox_and_no_more", the_background_may_use_its_sandbox_and_no_more),
@@ -95,6 +96,9 @@ fn work_in_the_project_is_as_usual(layers: Layers) {
         );
         assert_eq!(report(&run).ending, Ending::Exit(0), "{}", run.err());
         assert!(!world.path("home/scratch").exists());
+        assert_eq!(report(&run).lost, [std::path::PathBuf::from("scratch")]);
+        let run = line(&world, layers, "mkdir -p ~/.cache/tool && echo x > ~/.cache/tool/x");
+        assert!(report(&run).lost.is_empty(), "{:?}", report(&run).lost);
     }
 }
 
@@ -151,6 +155,26 @@ fn a_refused_network_is_reported(layers: Layers) {
     assert!(!report(&line(&world, layers, "true")).network_refused);
 }
 
+fn the_first_process_is_out_of_reach(layers: Layers) {
+    // Without mounts, the first process is that of the machine.
+    if layers == Layers::Partial {
+        return;
+    }
+    let world = World::new();
+    let messages = [
+        r#"{"Unavailable":{"why":"x"}}"#,
+        r#"{"Ended":{"ending":{"exit":0},"network_refused":false,"lost":[]}}"#,
+    ];
+    for message in messages {
+        // Only in a sandbox are the numbers of processes this low.
+        let text = format!(
+            "test $$ -lt 50 || exit 8; for f in /proc/1/fd/*; do echo '{message}' > $f; done 2>/dev/null; sleep 0.2; exit 7"
+        );
+        let run = line(&world, layers, &text);
+        assert_eq!((report(&run).ending, report(&run).layers), (Ending::Exit(7), layers), "{}", run.err());
+    }
+}
+
 fn the_background_ends_with_the_command(layers: Layers) {
     let world = World::new();
     let text = "(sleep 2; echo x > late) & setsid sh -c 'sleep 2; echo x > later' > /dev/null 2>&1 &";
@@ -192,14 +216,19 @@ fn the_background_may_use_its_sandbox_and_no_more(layers: Layers) {
     let world = World::new();
     let mut session = session();
     let mut sandbox = world.sandbox(layers);
+    sandbox.protected.push(world.path("project/.claude"));
+    let before = fs::read_to_string(world.path("project/.git/config")).unwrap();
     sandbox.background = Background::Until(session.id());
-    let text = "(sleep 0.3; echo x > \"$OUT/late\"; echo x > inside; mkdir .midrail) > /dev/null 2>&1 &";
+    let text = "(sleep 0.3; echo x > \"$OUT/late\"; mkdir .midrail; echo x >> .git/config; \
+                ln -s /tmp .claude; echo x > inside; sleep 30) > /dev/null 2>&1 &";
     let run = world.run(&sandbox, &world.line(text));
     assert_eq!(report(&run).ending, Ending::Exit(0));
     wait_until(|| world.path("project/inside").exists());
-    wait_until(|| !world.path("project/.midrail").exists());
-    assert!(!world.path("outside/late").exists());
-    assert!(!world.path("project/.midrail").exists(), "restored when nothing runs any more");
+    let is_there = |name: &str| world.path(name).symlink_metadata().is_ok();
+    wait_until(|| !is_there("project/.midrail") && !is_there("project/.claude"));
+    assert_eq!(fs::read_to_string(world.path("project/.git/config")).unwrap(), before);
+    assert!(!is_there("outside/late"));
+    assert!(session.try_wait().unwrap().is_none(), "restored while the session goes on");
     session.kill().unwrap();
     session.wait().unwrap();
 }

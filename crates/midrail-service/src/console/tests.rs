@@ -192,3 +192,16 @@ fn pages_redirect_to_login_when_there_are_approvers() {
         assert!(page.contains("<h1>"), "{page}");
     });
 }
+
+#[test]
+fn every_effect_has_its_colours() {
+    let css = include_str!("assets/console.css");
+    for effect in midrail::Effect::LADDER {
+        let name = effect.as_str();
+        for class in [".fx-", ".fill-"].map(|prefix| format!("{prefix}{name}")) {
+            let mut selectors = css.split('}').flat_map(|rule| rule.split('{').next().unwrap().split(','));
+            assert!(selectors.any(|selector| selector.trim() == class), "{class}");
+        }
+        assert_eq!(css.matches(&format!("--fx-{name}: ")).count(), 3, "{name} has a colour in each theme");
+    }
+}

@@ -86,6 +86,47 @@ const NO_COMMANDS: &[&str] = &[
     "submit",
 ];
 
+/// What a line needs that no sandbox has, or why no one is known that it does its work in.
+fn category(line: &str) -> &'static str {
+    let has = |words: &[&str]| {
+        let parts = |char: char| char.is_whitespace() || ";&|(){}'\"".contains(char);
+        words.iter().any(|word| match word.contains(' ') {
+            true => line.contains(word),
+            false => line.split(parts).any(|part| part == *word),
+        })
+    };
+    match () {
+        () if has(&["sudo"]) => "the rights of root",
+        () if has(&["git push", "git pull", "git fetch", "ssh", "git clone"]) => {
+            "credentials for a repository"
+        }
+        () if has(&[
+            "kill",
+            "pkill",
+            "killall",
+            "ps",
+            "lsof",
+            "ss",
+            "netstat",
+            "fuser",
+            "pgrep",
+            "systemctl",
+            "docker",
+        ]) =>
+        {
+            "other processes"
+        }
+        () if has(&["git config", "git init", "git remote"]) => "settings of git",
+        () if has(&["find /", "ls /", "du", "/outputs", "/Documents", "/var", "/data"])
+            || line.contains(" /var/") =>
+        {
+            "files outside of the project"
+        }
+        () if has(&["curl", "wget", "nc"]) || line.contains("http.server") => "the network",
+        () => "something else",
+    }
+}
+
 /// Whether a host allows a line by its own list: every command is on it, and the shell expands and writes nothing.
 fn is_allowed_by_host(line: &str) -> bool {
     let line = line.replace("2>/dev/null", "").replace("2>&1", "").replace(">/dev/null", "");
@@ -190,7 +231,8 @@ fn recorded_sessions_need_few_questions() {
     let Some(folder) = corpora() else { return };
     let (_dir, root, engine) = project();
     let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
-    let (mut allowed, mut local, mut local_answered) = (0, 0, 0);
+    let (mut allowed, mut with_network) = (0, 0);
+    let mut asked: BTreeMap<&str, usize> = BTreeMap::new();
     let shown = std::env::var("MIDRAIL_TEST_SHOW").ok();
     for (at, (_, record)) in records(&folder, "trace-").iter().enumerate() {
         let session = format!("s-{at}");
@@ -231,11 +273,10 @@ fn recorded_sessions_need_few_questions() {
             }
             let outcome = outcome(&decision);
             *counts.entry(outcome).or_default() += 1;
-            let needs_network =
-                ["curl", "wget", "http://", "https://", "ssh ", "nc "].iter().any(|it| line.contains(it));
-            if !needs_network && outcome != "stopped" {
-                local += 1;
-                local_answered += usize::from(outcome != "asked");
+            match outcome {
+                "asked" => *asked.entry(category(line)).or_default() += 1,
+                "contained" if category(line) == "the network" => with_network += 1,
+                _ => {}
             }
             if shown.as_deref() == Some(outcome) {
                 let by = decision.verdicts.iter().filter(|it| it.effect != Some(Effect::Allow));
@@ -246,7 +287,11 @@ fn recorded_sessions_need_few_questions() {
     }
     eprintln!("{allowed} commands are allowed by the host");
     print("commands that the host asks about", &counts);
-    eprintln!("without those that reach the network or are stopped: {local_answered} of {local}");
+    eprintln!("{with_network} of those that are contained have the network");
+    print("asked about", &asked);
+    let total = |outcomes: &[&str]| outcomes.iter().filter_map(|it| counts.get(it)).sum::<usize>();
+    let answered = total(&["vouched", "vouched in a sandbox", "contained"]);
+    assert!(answered * 100 >= (answered + total(&["asked"])) * 80, "{answered} are vouched for or contained");
 }
 
 #[test]

@@ -225,7 +225,10 @@ impl Walk {
         if name.text.contains('/') && !name.is_known() {
             self.hide(OpaqueKind::Dynamic, &name.text);
         }
-        if !name.text.contains('/')
+        // A file elsewhere is a script.
+        let is_installed =
+            !name.text.contains('/') || PROGRAM_FOLDERS.iter().any(|folder| name.text.starts_with(folder));
+        if is_installed
             && !SHELL_WORDS.contains(&program)
             && !LOADS.contains_key(program)
             && programs::find(program).is_none()
