@@ -56,7 +56,7 @@ pub fn derive(event: &Event) -> Result<Action, ActionError> {
     action.target_files = match (files.is_empty(), kind) {
         (false, _) => Some(files),
         // A search without a path searches the folder that the agent is in.
-        (true, ActionType::FileRead) if SEARCHES.contains(&name) => Some(vec![".".to_owned()]),
+        (true, ActionType::FileRead) if SEARCHES.contains(name) => Some(vec![".".to_owned()]),
         (true, ActionType::FileRead | ActionType::FileWrite) => None,
         (true, ActionType::Command | ActionType::Network | ActionType::Other) => Some(Vec::new()),
     };
@@ -124,7 +124,7 @@ fn unreadable(tool: &ToolCall) -> Danger {
 
 fn collect_args(tool: &ToolCall) -> Args<'_> {
     let name = bare_name(&tool.name);
-    let may_run = !EDITORS.contains(&name) && known(name).is_none_or(|kind| kind == ActionType::Command);
+    let may_run = !EDITORS.contains(name) && known(name).is_none_or(|kind| kind == ActionType::Command);
     Args::collect(name, may_run.then_some(tool.name.as_str()), &tool.args)
 }
 
@@ -209,7 +209,7 @@ fn touched(action: &mut Action) -> [&mut Vec<String>; 10] {
 fn analyses(tool: &ToolCall, args: &Args<'_>, files: &[command::File]) -> Vec<Action> {
     let name = bare_name(&tool.name);
     let known = known(name);
-    let is_editor = EDITORS.contains(&name) || operation(tool, args).is_some();
+    let is_editor = EDITORS.contains(name) || operation(tool, args).is_some();
     if is_editor || known.is_some_and(|kind| kind != ActionType::Command) {
         return Vec::new();
     }
@@ -321,7 +321,7 @@ fn action_kind(tool: &ToolCall, args: &Args<'_>, has_patch: bool, analyses: &[Ac
     if is_only_patch && (known(name) != Some(ActionType::Command) || !analyses.is_empty()) {
         return ActionType::FileWrite;
     }
-    if SEARCHES.contains(&name) {
+    if SEARCHES.contains(name) {
         return ActionType::FileRead;
     }
     // What is known about a tool counts more than its arguments.
@@ -333,7 +333,7 @@ fn action_kind(tool: &ToolCall, args: &Args<'_>, has_patch: bool, analyses: &[Ac
     let has_files = !args.files.is_empty();
     let has_command = !args.commands.is_empty() || !args.codes.is_empty();
     match (operation_kind, kind_by_words(name).filter(|_| has_files)) {
-        (Some(ActionType::FileRead), Some(ActionType::FileWrite)) if EDITORS.contains(&name) => {
+        (Some(ActionType::FileRead), Some(ActionType::FileWrite)) if EDITORS.contains(name) => {
             ActionType::FileRead
         }
         (Some(ActionType::FileWrite), _) | (_, Some(ActionType::FileWrite)) => ActionType::FileWrite,
@@ -348,7 +348,7 @@ const COMMAND_ARGS: [&str; 4] = ["command", "cmd", "script", "code"];
 
 /// The argument with the command line of a host's own tool that runs it in a POSIX shell on this machine.
 pub fn shell_argument(tool: &ToolCall) -> Option<&'static str> {
-    let is_shell = tools::POSIX_SHELLS.contains(&tool.name.as_str());
+    let is_shell = tools::POSIX_SHELLS.contains(tool.name.as_str());
     COMMAND_ARGS.into_iter().find(|arg| is_shell && tool.args.contains_key(*arg))
 }
 

@@ -95,7 +95,7 @@ impl<'a> Args<'a> {
         match value {
             Value::String(text) => self.text(name, text),
             // A command line as a list of words.
-            Value::Array(words) if name != "commands" && COMMAND_ARGS.contains(&name) && are_words(words) => {
+            Value::Array(words) if name != "commands" && COMMAND_ARGS.contains(name) && are_words(words) => {
                 self.commands.push(joined(words));
             }
             Value::Array(items) => {
@@ -109,29 +109,29 @@ impl<'a> Args<'a> {
     }
 
     fn text(&mut self, name: &str, text: &'a str) {
-        if LANGUAGE_ARGS.contains(&name) && self.runner.and_then(file_ending).is_some() {
+        if LANGUAGE_ARGS.contains(name) && self.runner.and_then(file_ending).is_some() {
             self.codes.push(text);
             if text.contains(['(', '\n']) || text.starts_with(['!', '%']) {
                 return;
             }
         }
-        if PATH_ARGS.contains(&name) || PATH_LIST_ARGS.contains(&name) || text.starts_with("file://") {
+        if PATH_ARGS.contains(name) || PATH_LIST_ARGS.contains(name) || text.starts_with("file://") {
             self.add_file(text);
         }
-        let is_command = COMMAND_ARGS.contains(&name);
+        let is_command = COMMAND_ARGS.contains(name);
         if is_command {
             self.commands.push(text.to_owned());
         }
-        if PATCH_ARGS.contains(&name) {
+        if PATCH_ARGS.contains(name) {
             self.patches.push((text, is_command));
         }
-        if STATEMENT_ARGS.contains(&name) {
-            self.statements.push((text, QUERY_ARGS.contains(&name)));
+        if STATEMENT_ARGS.contains(name) {
+            self.statements.push((text, QUERY_ARGS.contains(name)));
         }
         for (names, list) in
             [(TYPED_ARGS, &mut self.typed), (CODE_ARGS, &mut self.codes), (ADDRESS_ARGS, &mut self.addresses)]
         {
-            if names.contains(&name) {
+            if names.contains(name) {
                 list.push(text);
             }
         }

@@ -16,7 +16,7 @@ const MAX_DEPTH: usize = 16;
 /// The finding for a tool whose arguments name such a file, unless it is known what the tool does with it.
 pub(super) fn danger(tool: &ToolCall, action: &Action) -> Option<Danger> {
     let name = bare_name(&tool.name);
-    if known(name).is_some() || SEARCHES.contains(&name) || EDITORS.contains(&name) {
+    if known(name).is_some() || SEARCHES.contains(name) || EDITORS.contains(name) {
         return None;
     }
     if changes_hooks(tool) {
@@ -56,8 +56,8 @@ pub(super) fn danger(tool: &ToolCall, action: &Action) -> Option<Danger> {
 /// Adds the paths in an argument of a tool that is of a database or of a terminal.
 fn collect(name: &str, value: &Value, kinds: [bool; 2], depth: usize, paths: &mut Vec<String>) {
     let [is_database, is_terminal] = kinds;
-    let is_query = (is_database && QUERY_ARGS.contains(&name)) || (is_terminal && TYPED_ARGS.contains(&name));
-    if depth > MAX_DEPTH || (PROSE_ARGS.contains(&name) && !is_query) {
+    let is_query = (is_database && QUERY_ARGS.contains(name)) || (is_terminal && TYPED_ARGS.contains(name));
+    if depth > MAX_DEPTH || (PROSE_ARGS.contains(name) && !is_query) {
         return;
     }
     match value {
@@ -65,7 +65,7 @@ fn collect(name: &str, value: &Value, kinds: [bool; 2], depth: usize, paths: &mu
             paths.extend(paths_in_code(
                 text,
                 &[QUOTES, &['`']].concat(),
-                is_query || RUNNABLE_ARGS.contains(&name),
+                is_query || RUNNABLE_ARGS.contains(name),
             ));
         }
         Value::String(text) => paths.extend(paths_in_word(text)),

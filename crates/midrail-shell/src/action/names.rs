@@ -40,7 +40,7 @@ pub(super) fn has_word(name: &str, word: &str) -> bool {
 /// mean files elsewhere, in a repository or a bucket.
 pub fn is_local_file_tool(tool: &str) -> bool {
     let name = bare_name(tool);
-    EDITORS.contains(&name) || known(name).is_some()
+    EDITORS.contains(name) || known(name).is_some()
 }
 
 /// The tool's name without the prefix of its MCP server: `mcp__fs__read_text_file` is `read_text_file`, and so are the
@@ -57,12 +57,12 @@ pub fn bare_name(name: &str) -> &str {
 }
 
 fn is_listed(name: &str) -> bool {
-    SEARCHES.contains(&name) || EDITORS.contains(&name) || known(name).is_some()
+    SEARCHES.contains(name) || EDITORS.contains(name) || known(name).is_some()
 }
 
 /// What a tool that is known by its name does.
 pub(super) fn known(name: &str) -> Option<ActionType> {
-    KNOWN.into_iter().find(|(_, names)| names.contains(&name)).map(|(kind, _)| kind)
+    KNOWN.into_iter().find(|(_, names)| names.contains(name)).map(|(kind, _)| kind)
 }
 
 /// Whether a tool is known to run commands, in any spelling.

@@ -37,12 +37,12 @@ fn is_text_command(name: &str, value: &Value) -> bool {
     let has_nul = |word: &Value| word.as_str().is_some_and(|word| word.contains('\0'));
     match value {
         Value::Null => true,
-        Value::String(_) => COMMAND_ARGS.contains(&name) && !has_nul(value),
+        Value::String(_) => COMMAND_ARGS.contains(name) && !has_nul(value),
         Value::Array(words) => {
             // One word with blanks in it is a command line in the wrong form.
             let is_line = words.len() == 1 && name != "commands";
             let is_line = is_line && words.iter().any(|it| it.as_str().is_some_and(|it| it.contains(' ')));
-            COMMAND_ARGS.contains(&name) && are_words(words) && !is_line && !words.iter().any(has_nul)
+            COMMAND_ARGS.contains(name) && are_words(words) && !is_line && !words.iter().any(has_nul)
         }
         Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
     }
@@ -52,7 +52,7 @@ fn is_text_command(name: &str, value: &Value) -> bool {
 fn has_command(args: &Args<'_>, tool: &ToolCall) -> bool {
     let has_text_besides = || {
         let is_other =
-            |(name, value): (&String, &Value)| !COMPANION_ARGS.contains(&name.as_str()) && has_text(value);
+            |(name, value): (&String, &Value)| !COMPANION_ARGS.contains(name.as_str()) && has_text(value);
         tool.args.iter().any(is_other)
     };
     if args.commands.iter().any(|line| !line.is_empty()) || !args.codes.is_empty() {

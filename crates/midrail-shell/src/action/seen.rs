@@ -15,7 +15,7 @@ pub(super) fn known_files(tool: &ToolCall, action: &Action) -> Vec<String> {
     let is_whole = match action.kind {
         ActionType::FileRead => {
             let shows = SHOWING_WORDS.iter().any(|word| has_word(name, word)) || is_view(tool);
-            shows && !SEARCHES.contains(&name) && !is_part(tool)
+            shows && !SEARCHES.contains(name) && !is_part(tool)
         }
         ActionType::FileWrite => {
             CONTENT_ARGS.iter().any(|arg| tool.args.get(*arg).is_some_and(Value::is_string))

@@ -53,7 +53,7 @@ pub(super) fn mark_wrapper(analysis: &mut Action, program: &str, at: usize) {
     let starts_others = analysis.commands.len() > at.saturating_add(1);
     if let Some(call) = analysis.commands.get_mut(at)
         && call.program == program
-        && (program == "eval" || STATUS_KEEPERS.contains(&program))
+        && (program == "eval" || STATUS_KEEPERS.contains(program))
     {
         call.wraps = starts_others;
     }

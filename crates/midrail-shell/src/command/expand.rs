@@ -362,7 +362,7 @@ fn may_have_blanks(text: &str, scope: &Scope) -> bool {
     let inner = text.strip_prefix("$(").and_then(|text| text.strip_suffix(')'));
     let inner = inner.or_else(|| text.strip_prefix('`').and_then(|text| text.strip_suffix('`')));
     if let Some(command) = inner {
-        return !ONE_WORD_OUTPUTS.contains(&command.trim());
+        return !ONE_WORD_OUTPUTS.contains(command.trim());
     }
     let name = text.trim_start_matches(['$', '{']);
     let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';

@@ -99,7 +99,7 @@ fn by_row(row: &Files, invocation: &Invocation, found: &mut TouchedFiles) {
             Operands::NamedWrite => found.add_named(operand, true),
             // A folder that exists stays as it is.
             Operands::Write if makes_agent_folder(program, operand) => found.add_named(operand, false),
-            Operands::Write if FOLDER_PROGRAMS.contains(&program) => found.add_folder(operand),
+            Operands::Write if FOLDER_PROGRAMS.contains(program) => found.add_folder(operand),
             Operands::Write => found.add(operand, false, true),
             Operands::Both => found.add(operand, true, true),
             Operands::PatternThenRead => {
@@ -172,7 +172,7 @@ fn by_row(row: &Files, invocation: &Invocation, found: &mut TouchedFiles) {
 /// `mkdir -p .claude`: the folder of an agent's settings, but none of them.
 fn makes_agent_folder(program: &str, operand: &Arg) -> bool {
     let name = operand.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-    matches!(program, "mkdir" | "gmkdir" | "md") && name.starts_with('.') && AGENT_FOLDERS.contains(&name)
+    matches!(program, "mkdir" | "gmkdir" | "md") && name.starts_with('.') && AGENT_FOLDERS.contains(name)
 }
 
 /// What is copied or moved into a folder is written there under its own name.
@@ -238,7 +238,7 @@ fn printed_by_find(invocation: &Invocation, found: &mut TouchedFiles) {
 /// `-d @file`, `-F name=@file`
 fn curl(invocation: &Invocation, found: &mut TouchedFiles) {
     let sorted = Arguments::new(invocation);
-    for (name, value) in sorted.values.iter().filter(|(name, _)| CURL_DATA.contains(&name.as_str())) {
+    for (name, value) in sorted.values.iter().filter(|(name, _)| CURL_DATA.contains(name.as_str())) {
         let is_form = matches!(name.as_str(), "-F" | "--form" | "--data-urlencode");
         let path = match value.text.strip_prefix('@') {
             Some(path) => Some(path),

@@ -82,7 +82,7 @@ fn is_only_checked(before: &str, after: &str) -> bool {
         after.strip_prefix(").").map(|rest| rest.split(|mark: char| !mark.is_alphanumeric() && mark != '_'));
     let method = method.and_then(|mut words| words.next());
     call.is_some_and(|call| CHECKING_CALLS.iter().any(|name| call.ends_with(name)))
-        || method.is_some_and(|method| CHECKING_METHODS.contains(&method))
+        || method.is_some_and(|method| CHECKING_METHODS.contains(method))
 }
 
 /// A text with the separators of POSIX, without the escapes of addresses.
@@ -118,9 +118,9 @@ pub(crate) fn is_place(path: &str) -> bool {
     let parts = || path.split('/');
     let is_midrail = |(above, part): (&str, &str)| {
         matches!(part, "midrail" | "midrail.exe")
-            && (MIDRAIL_FOLDERS.contains(&above) || above.starts_with('$'))
+            && (MIDRAIL_FOLDERS.contains(above) || above.starts_with('$'))
     };
-    parts().any(|part| AGENT_FOLDERS.contains(&part) || part.starts_with("midrail.db"))
+    parts().any(|part| AGENT_FOLDERS.contains(part) || part.starts_with("midrail.db"))
         || parts().zip(parts().skip(1)).any(is_midrail)
         || AGENT_PATHS.iter().any(|known| path.contains(known))
 }

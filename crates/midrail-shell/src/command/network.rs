@@ -68,7 +68,7 @@ fn addresses_carry_data(invocation: &Invocation) -> bool {
         let printed = text.strip_prefix("$(").or_else(|| text.strip_prefix('`'));
         printed.is_some_and(|line| {
             let program = line.split_whitespace().next().unwrap_or_default();
-            !MACHINE_PROGRAMS.contains(&program.trim_end_matches([')', '`']))
+            !MACHINE_PROGRAMS.contains(program.trim_end_matches([')', '`']))
         })
     };
     // The whole word may be an address that a command looks up.

@@ -288,7 +288,7 @@ impl<'a, 'm> Parser<'a, 'm> {
     }
 
     fn is_known(&self, option: &str) -> bool {
-        self.program.is_flag(option) || COMMON_OPTIONS.contains(&option)
+        self.program.is_flag(option) || COMMON_OPTIONS.contains(option)
     }
 
     /// Remembers where the value of an option may be several words, or none.
@@ -302,7 +302,7 @@ impl<'a, 'm> Parser<'a, 'm> {
     fn note_unknown(&mut self, option: &str, text: &str, next: Option<&Arg>) {
         let is_followed = next.is_some_and(|next| !next.text.starts_with('-'));
         // `npm --yes true exec`
-        let is_switch = next.is_some_and(|next| SWITCH_VALUES.contains(&next.text.as_str()));
+        let is_switch = next.is_some_and(|next| SWITCH_VALUES.contains(next.text.as_str()));
         let is_known = self.is_known(option) && !is_switch;
         let is_leading = self.operands.iter().all(|operand| self.program.is_prefix(&operand.text));
         if self.parsed.unknown.is_none() && is_leading && is_followed && !is_known {

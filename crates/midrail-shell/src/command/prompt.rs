@@ -49,7 +49,7 @@ fn waits(it: &Invocation) -> bool {
     let name = it.program.strip_suffix(".exe").unwrap_or(&it.program);
     // `python3.12` is a python.
     let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    if PROMPT_SHELLS.contains(&name) {
+    if PROMPT_SHELLS.contains(name) {
         return shell_waits(it);
     }
     PROMPTS.get(name).or_else(|| PROMPTS.get(plain)).is_some_and(|prompt| prompt.waits(it))
@@ -112,7 +112,7 @@ fn shell_waits(it: &Invocation) -> bool {
     let mut args = it.args.as_slice();
     if it.program == "busybox" {
         match args.split_first() {
-            Some((shell, rest)) if PROMPT_SHELLS.contains(&shell.text.as_str()) => args = rest,
+            Some((shell, rest)) if PROMPT_SHELLS.contains(shell.text.as_str()) => args = rest,
             _ => return false,
         }
     }

@@ -53,7 +53,7 @@ impl CommandPattern {
 fn is_plain(arg: &str) -> bool {
     if arg.starts_with('-') {
         let is_it = |known: &&str| glob::name_matches(known, option_name(arg)) || *known == arg;
-        return PROVING_OPTIONS.iter().any(is_it) || FOLDER_OPTIONS.contains(&option_name(arg));
+        return PROVING_OPTIONS.iter().any(is_it) || FOLDER_OPTIONS.contains(option_name(arg));
     }
     let is_toolchain = !arg.starts_with('+') || TOOLCHAINS.contains(&arg);
     let is_below = !arg.starts_with(['/', '~']) && !arg.split('/').any(|part| part == "..");
@@ -72,7 +72,7 @@ pub(super) fn may_run_nothing(program: &str, arg: &str) -> bool {
 pub fn only_describes(call: &CommandCall) -> bool {
     let program = programs::row(&call.program);
     call.args.iter().map(String::as_str).any(|arg| {
-        DESCRIBING_OPTIONS.contains(&option_name(arg))
+        DESCRIBING_OPTIONS.contains(option_name(arg))
             || program.dry_runs.contains(&option_name(arg))
             || is_unproven_option(&call.program, arg)
     })
@@ -105,7 +105,7 @@ pub fn named_folders(call: &CommandCall) -> Option<Vec<&str>> {
         let joined = arg.strip_prefix("-C").filter(|value| !value.is_empty());
         let (value, at) = if let Some(value) = joined {
             (value, at)
-        } else if !FOLDER_OPTIONS.contains(&name) {
+        } else if !FOLDER_OPTIONS.contains(name) {
             continue;
         } else if let Some((_, value)) = arg.split_once('=') {
             (value, at)

@@ -41,7 +41,7 @@ impl ShellOptions {
                 break;
             }
             // `-norc` and the like are long options with one dash.
-            let is_cluster = !text.starts_with("--") && !LONG_SHELL_OPTIONS.contains(&text);
+            let is_cluster = !text.starts_with("--") && !LONG_SHELL_OPTIONS.contains(text);
             let has = |flag| is_cluster && text.starts_with('-') && text.contains(flag);
             options.runs_text |= text == "--command" || has('c');
             options.reads_input |= is_cluster && text.contains('s');

@@ -16,7 +16,7 @@ fn patterns(texts: &[&str]) -> Vec<CommandPattern> {
 
 /// Whether a command may change any file of the folder that it runs in, without naming it.
 pub fn may_change_any_file(call: &CommandCall) -> bool {
-    if UNPACKERS.contains(&call.program.as_str()) {
+    if UNPACKERS.contains(call.program.as_str()) {
         return unpacks_here(call);
     }
     let fits =
@@ -28,7 +28,7 @@ pub fn may_change_any_file(call: &CommandCall) -> bool {
 
 /// `docker cp file container:/folder`: only the container changes.
 fn copies_away(call: &CommandCall) -> bool {
-    CONTAINER_COPIERS.contains(&call.program.as_str())
+    CONTAINER_COPIERS.contains(call.program.as_str())
         && call.args.iter().any(|arg| arg == "cp")
         && call.unknown.is_empty()
         && !call.has_more_args

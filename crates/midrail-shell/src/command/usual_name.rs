@@ -31,7 +31,7 @@ pub(super) fn rename(program: &mut String, args: &mut Vec<Arg>) {
 /// The name of a program without its version: `pip` for `pip3.11`.
 fn without_version(program: &str) -> Option<&str> {
     let name = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').trim_end_matches('-');
-    (name.len() < program.len() && VERSIONED_PROGRAMS.contains(&name)).then_some(name)
+    (name.len() < program.len() && VERSIONED_PROGRAMS.contains(name)).then_some(name)
 }
 
 /// The usual name of a command, and the places of the words that it replaces.

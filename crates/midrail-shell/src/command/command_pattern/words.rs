@@ -62,7 +62,7 @@ fn may_be(wanted: &str, word: &Arg) -> bool {
 fn prints_one_word(text: &str) -> bool {
     let inner = text.strip_prefix("$(").and_then(|rest| rest.split_once(')'));
     let inner = inner.or_else(|| text.strip_prefix('`').and_then(|rest| rest.split_once('`')));
-    inner.is_some_and(|(command, _)| ONE_WORD_OUTPUTS.contains(&command.trim()))
+    inner.is_some_and(|(command, _)| ONE_WORD_OUTPUTS.contains(command.trim()))
 }
 
 /// Whether words begin with these.

@@ -101,7 +101,7 @@ fn unknown(text: &str, name: &str, rest: &str) -> Target {
         matches!(resolved.place(false), Place::Root | Place::System | Place::Home)
     };
     let last = below.rsplit('/').next().unwrap_or(below);
-    let place = match (is_root, REGENERATED.contains(&last) || REBUILT.contains(&last)) {
+    let place = match (is_root, REGENERATED.contains(last) || REBUILT.contains(last)) {
         (true, _) => Place::UnknownRoot,
         (false, true) => Place::Temporary,
         (false, false) => Place::Unknown,
@@ -366,10 +366,10 @@ pub(super) fn write_severity(target: &Target) -> Option<Severity> {
 pub(super) fn is_secret(target: &Target) -> bool {
     let name = target.path.rsplit('/').next().unwrap_or_default();
     !PUBLIC_ENDINGS.iter().any(|ending| name.ends_with(ending))
-        && !PUBLIC_NAMES.contains(&name)
+        && !PUBLIC_NAMES.contains(name)
         && !is_certificate(name)
         && (target.place == Place::Secret
-            || SECRET_NAMES.contains(&name)
+            || SECRET_NAMES.contains(name)
             || name.starts_with(".env.")
             || SECRET_ENDINGS.iter().any(|ending| name.ends_with(ending)))
 }
@@ -378,5 +378,5 @@ pub(super) fn is_secret(target: &Target) -> bool {
 fn is_certificate(name: &str) -> bool {
     let Some(stem) = name.strip_suffix(".pem") else { return false };
     let last = stem.rsplit(['-', '_', '.']).next().unwrap_or(stem);
-    CERTIFICATES.contains(&last.trim_end_matches(|letter: char| letter.is_ascii_digit()))
+    CERTIFICATES.contains(last.trim_end_matches(|letter: char| letter.is_ascii_digit()))
 }

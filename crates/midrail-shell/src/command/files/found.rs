@@ -114,7 +114,7 @@ pub(super) fn only_keeps_others_out(operands: &[&Arg], file: &Arg, invocation: &
     let is_plain = |arg: &Arg| !arg.text.starts_with('-');
     invocation.program == "chmod"
         && invocation.args.iter().all(is_plain)
-        && operands.first().is_some_and(|mode| OWNER_ONLY_MODES.contains(&mode.text.as_str()))
+        && operands.first().is_some_and(|mode| OWNER_ONLY_MODES.contains(mode.text.as_str()))
         && (is_credential(file, &invocation.folder) || file.text.contains("/.ssh"))
 }
 

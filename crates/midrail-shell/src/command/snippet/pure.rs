@@ -70,11 +70,11 @@ pub(super) fn narrowed(value: Value) -> Value {
 }
 
 pub(super) fn is_environment(name: &str) -> bool {
-    ENVIRONMENTS.contains(&name)
+    ENVIRONMENTS.contains(name)
 }
 
 pub(super) fn is_home(name: &str) -> bool {
-    HOMES.contains(&name.trim())
+    HOMES.contains(name.trim())
 }
 
 pub(super) fn module_name(name: &str) -> String {
@@ -83,7 +83,7 @@ pub(super) fn module_name(name: &str) -> String {
 }
 
 pub(super) fn is_keyword(word: &str) -> bool {
-    KEYWORDS.contains(&word)
+    KEYWORDS.contains(word)
 }
 
 pub(super) fn parse_number(text: &str) -> Value {

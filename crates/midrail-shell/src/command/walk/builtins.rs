@@ -17,7 +17,7 @@ use crate::words::shell::{DECLARATIONS, EVALUATING};
 impl Walk {
     /// `name=value` as an argument of a declaration: it is not split, and sets the variable.
     pub(super) fn declared(&mut self, word: &Word<'_>, argv: &[Arg], scope: &mut Scope) -> Option<Arg> {
-        argv.first().filter(|name| DECLARATIONS.contains(&name.text.as_str()))?;
+        argv.first().filter(|name| DECLARATIONS.contains(name.text.as_str()))?;
         let Some(WordPart::Bare(head)) = word.parts.first() else { return None };
         let (name, _) = head.split_once('=')?;
         let (name, is_append) = match name.strip_suffix('+') {
@@ -53,7 +53,7 @@ impl Walk {
     pub(super) fn builtin(&mut self, call: ProgramCall<'_>, scope: &mut Scope) -> Option<Stream> {
         let ProgramCall { invocation, input } = call;
         let args = invocation.args.as_slice();
-        if EVALUATING.contains(&invocation.program.as_str()) {
+        if EVALUATING.contains(invocation.program.as_str()) {
             self.evaluated_arguments(args, scope);
         }
         match invocation.program.as_str() {
@@ -175,9 +175,9 @@ impl Walk {
                 }
             }
             // `declare -n`: the name of a variable, not its value.
-            name if DECLARATIONS.contains(&name)
+            name if DECLARATIONS.contains(name)
                 && args.iter().any(|arg| is_flag(arg) && arg.text.contains('n')) => {}
-            name if DECLARATIONS.contains(&name) => {
+            name if DECLARATIONS.contains(name) => {
                 // `export "A=b"`: a setting in quotes.
                 for arg in args.iter().filter(|arg| !is_flag(arg) && !arg.text.contains("=(")) {
                     match assignment(arg) {

@@ -154,7 +154,7 @@ impl Walk {
             return;
         }
         for hit in sql::scan(text) {
-            if content == Content::Spare && !BEYOND_TABLES.contains(&hit.kind) {
+            if content == Content::Spare && !BEYOND_TABLES.contains(hit.kind) {
                 continue;
             }
             let command = super::state::shorten(text.get(hit.start..hit.end).unwrap_or(text));

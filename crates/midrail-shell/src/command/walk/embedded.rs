@@ -38,13 +38,13 @@ impl Walk {
         if row.tags.contains(&Tag::TakesWords) {
             return;
         }
-        let is_quiet_program = QUIET_PROGRAMS.contains(&program);
+        let is_quiet_program = QUIET_PROGRAMS.contains(program);
         let is_parsed = Language::from_program(program).is_some() || row.tags.contains(&Tag::Shell);
         let family = invocation.family();
-        let obeys = OBEYING.contains(&family) || OBEYING.contains(&program);
+        let obeys = OBEYING.contains(family) || OBEYING.contains(program);
         let reads_words = !obeys && (is_parsed || files::is_known(program));
         let openers = if row.client.is_some() && !obeys { STATEMENT_OPENERS } else { OPENERS };
-        let defines = invocation.args.iter().take(3).any(|arg| DEFINING.contains(&arg.text.as_str()));
+        let defines = invocation.args.iter().take(3).any(|arg| DEFINING.contains(arg.text.as_str()));
         let is_client = row.client.is_some();
         let mut found: Vec<Vec<Arg>> = Vec::new();
         for (at, arg) in invocation.args.iter().enumerate() {
@@ -111,7 +111,7 @@ impl Walk {
         let named = |text: &str| has_word(text, LIBRARY_OPTIONS);
         // `json.load(open("/tmp/x.json"))` loads no code.
         let is_library =
-            LIBRARY_ENDINGS.iter().any(|ending| path.ends_with(ending)) || LOADERS.contains(&program);
+            LIBRARY_ENDINGS.iter().any(|ending| path.ends_with(ending)) || LOADERS.contains(program);
         let loads = (named(option) && Language::from_program(program).is_none_or(|_| is_library))
             || (is_library && before.split(|letter: char| !letter.is_ascii_alphanumeric()).any(named))
             || LIBRARY_OPTIONS.iter().any(|row| row.split_once(' ') == Some((program, option)));
@@ -152,7 +152,7 @@ impl Walk {
             .iter()
             .any(|tag| does(invocation, *tag))
             || (files::is_known(program) && programs::row(program).inline.is_none())
-            || QUIET_PROGRAMS.contains(&program)
+            || QUIET_PROGRAMS.contains(program)
     }
 }
 
@@ -179,7 +179,7 @@ fn option_of(args: &[Arg], at: usize) -> (&str, &str) {
 fn is_quiet(option: &str, program: &str) -> bool {
     let name = option.trim_start_matches('-');
     QUIET_OPTIONS.iter().any(|quiet| quiet.eq_ignore_ascii_case(name))
-        || (PROSE_PROGRAMS.contains(&program)
+        || (PROSE_PROGRAMS.contains(program)
             && option.starts_with('-')
             && (name.len() == 1 || name.starts_with('D')))
 }
@@ -266,7 +266,7 @@ fn opener(text: &str, at: usize, openers: &str, starts: bool) -> Option<Option<c
             return (!is_printed(rest)).then_some(Some(last));
         }
         let word = trimmed.rsplit(|letter| !is_name(letter)).next().unwrap_or_default();
-        if word.is_empty() || !INTRODUCERS.contains(&word) {
+        if word.is_empty() || !INTRODUCERS.contains(word) {
             return None;
         }
         at = trimmed.len() - word.len();

@@ -49,5 +49,5 @@ impl Walk {
 fn make_variable(arg: &Arg) -> Option<&str> {
     let (name, value) = arg.text.split_once('=')?;
     let name = name.trim_end_matches([':', '?', '+']);
-    (CODE_VARIABLES.contains(&name) || TOOL_VARIABLES.contains(&name)).then_some(value)
+    (CODE_VARIABLES.contains(name) || TOOL_VARIABLES.contains(name)).then_some(value)
 }

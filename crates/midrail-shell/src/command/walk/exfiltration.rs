@@ -108,8 +108,8 @@ impl Walk {
         }
         let mut before = "";
         args.iter().any(|arg| {
-            let is_login = LOGINS.contains(&before)
-                || arg.text.split_once('=').is_some_and(|(name, _)| LOGINS.contains(&name))
+            let is_login = LOGINS.contains(before)
+                || arg.text.split_once('=').is_some_and(|(name, _)| LOGINS.contains(name))
                 || arg.text.starts_with("-H");
             before = arg.text.as_str();
             let pieces = || arg.unknown.iter().filter_map(|range| arg.text.get(range.clone()));
@@ -153,7 +153,7 @@ impl Walk {
 
     /// Remembers the files that a program makes from credentials: archives, encrypted and compressed files, copies.
     pub(super) fn keep_secret_copies(&mut self, invocation: &Invocation, scope: &Scope) {
-        if scope.is_remote || !COPIERS.contains(&invocation.family()) {
+        if scope.is_remote || !COPIERS.contains(invocation.family()) {
             return;
         }
         let key_value = |arg: &Arg, key: &str| arg.text.strip_prefix(key).map(str::to_owned);

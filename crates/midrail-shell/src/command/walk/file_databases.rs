@@ -14,7 +14,7 @@ const MOST: usize = 64;
 impl Walk {
     /// Follows what a text of statements does to this machine.
     pub(super) fn file_database(&mut self, program: &str, text: &str, scope: &Scope) {
-        if !FILE_DATABASES.contains(&program) {
+        if !FILE_DATABASES.contains(program) {
             return;
         }
         let text = &without_comments(text);
@@ -67,7 +67,7 @@ impl Walk {
             ["install", name, ..] | ["force", "install", name, ..] => self.hide(OpaqueKind::Install, name),
             ["load", name, ..] => {
                 let name = name.trim_matches(['\'', '"']);
-                if !DUCKDB_EXTENSIONS.contains(&name) {
+                if !DUCKDB_EXTENSIONS.contains(name) {
                     self.loads_library(name, scope);
                 }
             }

@@ -20,11 +20,11 @@ pub(crate) fn mentions_destruction(text: &str) -> bool {
         let opens = word.trim_start_matches(['(', '{', '$', '`', ';', '|', '&', '"', '\'']);
         let name = opens.trim_end_matches([';', ')', '"', '\'', '`']);
         let base = name.rsplit('/').next().unwrap_or(name);
-        let is_destroyer = DESTROYERS.contains(&base) || base.starts_with("mkfs.");
+        let is_destroyer = DESTROYERS.contains(base) || base.starts_with("mkfs.");
         if is_destroyer && (is_command_place || opens.len() < word.len()) {
             return true;
         }
-        is_command_place = word.ends_with([';', '|', '&', '(', '{', '`']) || COMMAND_WORDS.contains(&base);
+        is_command_place = word.ends_with([';', '|', '&', '(', '{', '`']) || COMMAND_WORDS.contains(base);
     }
     false
 }
@@ -154,7 +154,7 @@ pub(super) fn prints_settings(list: &List<'_>, program: &str) -> bool {
     };
     let [item] = list.as_slice() else { return false };
     let [command] = item.commands.as_slice() else { return false };
-    SETTINGS_PRINTERS.contains(&program) || completes(command)
+    SETTINGS_PRINTERS.contains(program) || completes(command)
 }
 
 /// Whether a word occurs in code.
@@ -267,7 +267,7 @@ impl Walk {
         }
         let args = invocation.args.as_slice();
         let is_known = programs::find(program).is_some();
-        if !is_known && (QUIET_PROGRAMS.contains(&program) || PROSE_PROGRAMS.contains(&program)) {
+        if !is_known && (QUIET_PROGRAMS.contains(program) || PROSE_PROGRAMS.contains(program)) {
             return;
         }
         let dashes = args.iter().position(|arg| arg.text == "--").unwrap_or(args.len());
@@ -357,7 +357,7 @@ fn is_unseen(code: &Arg) -> bool {
         let program = command.split_whitespace().next().unwrap_or_default();
         let is_installed = !program.contains('/') || program.starts_with('/');
         is_installed
-            && SETTINGS_PRINTERS.contains(&base_name(program))
+            && SETTINGS_PRINTERS.contains(base_name(program))
             && !command.contains(['|', ';', '&', '\n', '`', '('])
     };
     is_whole

@@ -89,7 +89,7 @@ fn only_asks(code: &str) -> bool {
     calls.all(|(at, name)| {
         let rest = code.get(at + name.len()..).unwrap_or("").trim_start_matches(['(', ' ']);
         let number: &str = rest.split(|letter: char| !letter.is_ascii_alphanumeric()).next().unwrap_or("");
-        ASKING_SYSTEM_CALLS.contains(&number)
+        ASKING_SYSTEM_CALLS.contains(number)
     })
 }
 

@@ -61,7 +61,7 @@ impl Walk {
             );
         }
         let is_parent = |arg: &Arg| !arg.is_known() && arg.text.contains("PPID");
-        if PROCESS_CHANGERS.contains(&invocation.program.as_str())
+        if PROCESS_CHANGERS.contains(invocation.program.as_str())
             && invocation.args.iter().any(is_parent)
             && !invocation.args.iter().any(|arg| arg.text == "-0")
         {
@@ -99,7 +99,7 @@ impl Walk {
     /// `bwrap --tmpfs ~/.claude claude`: an agent that may not find its settings.
     pub(super) fn report_hidden_settings(&mut self, invocation: &Invocation, inner: Option<&Arg>) {
         let is_agent = |name: &Arg| !programs::row(base_name(&name.text)).settings_variables.is_empty();
-        if ISOLATORS.contains(&invocation.program.as_str()) && inner.is_some_and(is_agent) {
+        if ISOLATORS.contains(invocation.program.as_str()) && inner.is_some_and(is_agent) {
             let reason =
                 "starts an agent where the settings that call its guardrails may be hidden".to_owned();
             let command = command_line(&invocation.program, &invocation.args);
@@ -281,17 +281,15 @@ fn installs_package(invocation: &Invocation) -> bool {
         let word = value_of(word);
         let name = base_name(word);
         let name = name.split_once('@').map_or(name, |(name, _)| name);
-        AGENT_PACKAGES.contains(&name) && !word.starts_with('-')
+        AGENT_PACKAGES.contains(name) && !word.starts_with('-')
     };
     let is_for_user = || match program {
         "cargo" => has(&|word| word == "install"),
         "uv" => has(&|word| word == "tool"),
-        _ => {
-            !PROJECT_MANAGERS.contains(&program) || has(&|word| matches!(word, "-g" | "--global" | "global"))
-        }
+        _ => !PROJECT_MANAGERS.contains(program) || has(&|word| matches!(word, "-g" | "--global" | "global")),
     };
-    PACKAGE_MANAGERS.contains(&program)
-        && has(&|word| PACKAGE_INSTALLS.contains(&word))
+    PACKAGE_MANAGERS.contains(program)
+        && has(&|word| PACKAGE_INSTALLS.contains(word))
         && has(&is_package)
         && is_for_user()
 }
@@ -335,8 +333,8 @@ fn may_match(pattern: &str, text: &str) -> bool {
 /// `npm uninstall -g midrail`
 fn removes_package(invocation: &Invocation) -> bool {
     let has = |test: &dyn Fn(&str) -> bool| invocation.args.iter().any(|arg: &Arg| test(&arg.text));
-    PACKAGE_MANAGERS.contains(&invocation.program.as_str())
-        && has(&|word| PACKAGE_REMOVALS.contains(&word))
+    PACKAGE_MANAGERS.contains(invocation.program.as_str())
+        && has(&|word| PACKAGE_REMOVALS.contains(word))
         && has(&|word| matches!(base_name(word), "midrail" | "midrail-cli"))
 }
 

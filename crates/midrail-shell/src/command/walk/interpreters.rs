@@ -159,15 +159,15 @@ impl Walk {
         };
         let first = name.split('.').next().unwrap_or(name);
         self.loaded_files(first, scope);
-        if MODULES.contains(&first) && !scope.is_remote {
+        if MODULES.contains(first) && !scope.is_remote {
             self.hidden_in_module(&self.invocation(first, args.to_vec(), scope));
-            if CODE_MODULES.contains(&first) {
+            if CODE_MODULES.contains(first) {
                 self.hide(OpaqueKind::Project, first);
             }
         }
         let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.'));
         self.started_file(&Arg::known(name), args, scope);
-        if name.is_empty() || !is_plain || MODULES.contains(&first) {
+        if name.is_empty() || !is_plain || MODULES.contains(first) {
             return;
         }
         let path = name.replace('.', "/");
@@ -344,7 +344,7 @@ fn is_code_option(language: Language, text: &str) -> bool {
     let is_group = |letters: &str| {
         let program = row.programs.first().map_or("", |program| *program);
         let mut options = letters.chars().rev().skip(1);
-        !options.any(|letter| VALUE_LETTERS.contains(&format!("{program} -{letter}").as_str()))
+        !options.any(|letter| VALUE_LETTERS.contains(format!("{program} -{letter}").as_str()))
     };
     row.code_options.contains(&text)
         || letters.is_some_and(|letters| {
@@ -383,7 +383,7 @@ fn texts_after(mut rest: &str) -> Vec<String> {
         rest = rest.trim_start_matches(is_between);
         let word = rest.split(|letter: char| !letter.is_ascii_alphabetic()).next().unwrap_or("");
         if !word.is_empty() {
-            match rest.strip_prefix(word).filter(|_| BETWEEN.contains(&word)) {
+            match rest.strip_prefix(word).filter(|_| BETWEEN.contains(word)) {
                 Some(after) => rest = after,
                 None => return texts,
             }

@@ -24,7 +24,7 @@ use crate::words::shell::{
 /// `sed -i d file`
 fn empties(invocation: &Invocation) -> bool {
     invocation.program == "sed"
-        && invocation.args.iter().any(|arg| EMPTYING_SCRIPTS.contains(&arg.text.trim()))
+        && invocation.args.iter().any(|arg| EMPTYING_SCRIPTS.contains(arg.text.trim()))
 }
 
 /// Whether a program that starts another one only shows its help or its version, or what it would do: `nice --version make`.
@@ -152,8 +152,8 @@ impl Walk {
         let decides = !self.is_unchecked && !self.has_left && !has_doubtful_variables(scope);
         let number = self.analysis.commands.len();
         calls::add_call(&mut self.analysis, invocation, &name.text, decides);
-        self.has_left |= LEAVING.contains(&invocation.program.as_str());
-        self.is_unchecked |= !STATUS_KEEPERS.contains(&invocation.program.as_str()) || describes(invocation);
+        self.has_left |= LEAVING.contains(invocation.program.as_str());
+        self.is_unchecked |= !STATUS_KEEPERS.contains(invocation.program.as_str()) || describes(invocation);
         for mut danger in danger::judge(invocation) {
             // What is temporary is so on other machines, too: a file of it is nothing, a folder is not much.
             let is_temporary = |path: &String| path.starts_with('/') && danger::is_expendable(path);
@@ -229,7 +229,7 @@ impl Walk {
         let is_installed =
             !name.text.contains('/') || PROGRAM_FOLDERS.iter().any(|folder| name.text.starts_with(folder));
         if is_installed
-            && !SHELL_WORDS.contains(&program)
+            && !SHELL_WORDS.contains(program)
             && !LOADS.contains_key(program)
             && programs::find(program).is_none()
         {

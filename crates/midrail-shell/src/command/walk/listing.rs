@@ -105,7 +105,7 @@ pub(super) fn found(args: &[Arg]) -> Vec<Arg> {
             FindPart::Test(test, value) => {
                 let is_all = value.is_some_and(|value| matches!(value.text.as_str(), "*" | "**" | "*.*"));
                 let is_link = test == "-type" && value.is_some_and(|value| value.text == "l");
-                if !is_negated && denied == 0 && !is_all && (FIND_TESTS.contains(&test) || is_link) {
+                if !is_negated && denied == 0 && !is_all && (FIND_TESTS.contains(test) || is_link) {
                     tests += 1;
                     name = value.filter(|_| test == "-name");
                 }

@@ -40,14 +40,14 @@ fn kind(name: &str, text: &str) -> Loaded {
     let ending = base.rsplit_once('.').map_or("", |(_, ending)| ending);
     match (base, ending) {
         ("composer.json", _) => Loaded::Composer,
-        (base, _) if BUILD_FILES.contains(&base) => Loaded::Build,
+        (base, _) if BUILD_FILES.contains(base) => Loaded::Build,
         (_, "ninja" | "gradle" | "kts") => Loaded::Build,
         ("CMakeLists.txt", _) | (_, "cmake") => Loaded::CMake,
         ("Procfile", _) => Loaded::Procfile,
         (".envrc", _) => Loaded::Shell,
         ("SConstruct" | "wscript", _) => Loaded::Code(Language::Python),
         (".Rprofile", _) => Loaded::Code(Language::R),
-        (base, _) if RUBY_FILES.contains(&base) => Loaded::Code(Language::Ruby),
+        (base, _) if RUBY_FILES.contains(base) => Loaded::Code(Language::Ruby),
         (_, "ru" | "gemspec") => Loaded::Code(Language::Ruby),
         (_, "PL" | "t") => Loaded::Code(Language::Perl),
         (_, "ex" | "exs") => Loaded::Code(Language::Elixir),
@@ -101,7 +101,7 @@ impl Walk {
     /// Settings in options whose value is a command: `cargo --config target.x.runner="…"`, `npm --script-shell=…`,
     /// `apt -o DPkg::Pre-Invoke::="…"`, `cmake -DCMAKE_C_COMPILER_LAUNCHER="…"`.
     pub(super) fn settings_in_options(&mut self, invocation: &Invocation, scope: &Scope) {
-        if !CONFIGURABLE.contains(&invocation.program.as_str()) {
+        if !CONFIGURABLE.contains(invocation.program.as_str()) {
             return;
         }
         let args = invocation.args.as_slice();
@@ -115,7 +115,7 @@ impl Walk {
         for (name, value) in pairs {
             let key = name.trim_end_matches(':').rsplit(['.', ':', '-']).next().unwrap_or("");
             let whole = name.trim_start_matches('-').rsplit('.').next().unwrap_or("");
-            let is_command = COMMAND_SETTINGS.contains(&whole)
+            let is_command = COMMAND_SETTINGS.contains(whole)
                 || key == "Invoke"
                 || name.contains("Pre-Invoke")
                 || name.contains("Post-Invoke")
@@ -174,7 +174,7 @@ impl Walk {
                 for line in code.split(['\n', ';']).map(str::trim).take(MAX_LINES) {
                     let rest = line.strip_prefix("import ").or_else(|| line.strip_prefix("from "));
                     let name = rest.and_then(|rest| rest.split([' ', ',', '.']).next()).unwrap_or("");
-                    if !name.is_empty() && !STANDARD_MODULES.contains(&name) {
+                    if !name.is_empty() && !STANDARD_MODULES.contains(name) {
                         files.push(format!("{name}.py"));
                         files.push(format!("{name}/__init__.py"));
                     }
@@ -284,7 +284,7 @@ impl Walk {
                 Some(at) => (item.get(..at).unwrap_or(""), item.get(at + 1..).unwrap_or("")),
                 None => (item, ""),
             };
-            let is_command = COMMAND_SETTINGS.contains(&key.trim().trim_matches('"'));
+            let is_command = COMMAND_SETTINGS.contains(key.trim().trim_matches('"'));
             if is_command || is_below {
                 let code = if is_command { value } else { item };
                 let code = code.trim().trim_start_matches(['=', ':']).trim();

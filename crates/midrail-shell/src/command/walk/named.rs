@@ -136,7 +136,7 @@ impl Walk {
     ) -> Option<NamedPaths> {
         let mut paths = Vec::new();
         for assignment in assignments {
-            let counts = is_for_program || OUTPUT_VARIABLES.contains(&assignment.name);
+            let counts = is_for_program || OUTPUT_VARIABLES.contains(assignment.name);
             let value = scope.first_value(assignment.name).filter(|_| counts && !scope.is_remote);
             paths.extend(
                 value
@@ -242,7 +242,7 @@ fn own_words<'a>(row: &'static Program, invocation: &'a Invocation) -> (Vec<&'a 
     let is_shell = row.tags.contains(&Tag::Shell);
     let args = invocation.args.get(..end).unwrap_or_default();
     let before = std::iter::once(None).chain(args.iter().map(Some));
-    let is_excluding = |word: &str| EXCLUDING_OPTIONS.contains(&word);
+    let is_excluding = |word: &str| EXCLUDING_OPTIONS.contains(word);
     let is_left_out = |word: &Arg| {
         let option = word.text.split_once('=').map(|(option, _)| option);
         option.is_some_and(is_excluding) || [":!", ":^", "!"].iter().any(|mark| word.text.starts_with(mark))

@@ -57,7 +57,7 @@ impl Walk {
         if matches!(program, "cp" | "mv" | "install" | "ln" | "rsync" | "ditto" | "dd") {
             self.copied(invocation, scope);
         }
-        if SILENT_PROGRAMS.contains(&program) {
+        if SILENT_PROGRAMS.contains(program) {
             return Stream::silent();
         }
         if does(invocation, Tag::PrintsRemote) {
@@ -207,7 +207,7 @@ fn installed(name: String) -> Arg {
 fn has_hints(invocation: &Invocation) -> bool {
     invocation.args.iter().any(|arg| {
         arg.text.contains(' ')
-            && arg.text.split(|c: char| !c.is_alphanumeric()).any(|word| HINTS.contains(&word))
+            && arg.text.split(|c: char| !c.is_alphanumeric()).any(|word| HINTS.contains(word))
     })
 }
 

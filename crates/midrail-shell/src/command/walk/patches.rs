@@ -32,7 +32,7 @@ impl Walk {
 
     /// `git apply file`, `git am < file`
     pub(super) fn git_apply(&mut self, subcommand: &str, rest: &[Arg], scope: &Scope, input: &Stream) {
-        let is_preview = |arg: &Arg| PATCH_PREVIEWS.contains(&arg.text.as_str());
+        let is_preview = |arg: &Arg| PATCH_PREVIEWS.contains(arg.text.as_str());
         if scope.is_remote || rest.iter().any(is_preview) {
             return;
         }
@@ -90,15 +90,15 @@ impl Walk {
             (None, Source::Local) if stream.program == "cat" && !stream.files.is_empty() => {
                 stream.files.iter().for_each(|file| self.note(Listed::Patch, file));
             }
-            (None, Source::Local) if DIFF_PRINTERS.contains(&stream.program.as_str()) => {}
+            (None, Source::Local) if DIFF_PRINTERS.contains(stream.program.as_str()) => {}
             (None, Source::Local | Source::Remote | Source::Hidden) => self.unread_diff(command),
         }
     }
 
     /// Whether the line started a program that prints diffs of its repository.
     fn prints_diffs(&self) -> bool {
-        let prints = |args: &[String]| args.iter().any(|arg| GIT_DIFFS.contains(&arg.as_str()));
-        let is_other = |program: &String| program != "git" && DIFF_PRINTERS.contains(&program.as_str());
+        let prints = |args: &[String]| args.iter().any(|arg| GIT_DIFFS.contains(arg.as_str()));
+        let is_other = |program: &String| program != "git" && DIFF_PRINTERS.contains(program.as_str());
         self.analysis.commands.iter().any(|call| call.program == "git" && prints(&call.args))
             || self.analysis.programs.iter().any(is_other)
     }

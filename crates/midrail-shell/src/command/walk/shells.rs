@@ -38,7 +38,7 @@ impl Walk {
             "powershell" | "pwsh" => return Some(self.powershell(call, scope)),
             _ => {}
         }
-        if OTHER_CLIENTS.contains(&program) {
+        if OTHER_CLIENTS.contains(program) {
             self.other_client(invocation, scope, input);
             return None;
         }

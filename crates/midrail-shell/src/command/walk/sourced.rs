@@ -119,7 +119,7 @@ fn discloses_environment(invocation: &Invocation) -> bool {
         program if programs::is(program, Tag::PrintsWords) => args.iter().any(is_unknown),
         _ => {
             let names = |arg: &Arg| ENVIRONMENT.iter().any(|name| arg.text.contains(name));
-            let is_data = |pair: &[Arg]| matches!(pair, [option, data] if SENT_DATA.contains(&option.text.as_str()) && is_unknown(data));
+            let is_data = |pair: &[Arg]| matches!(pair, [option, data] if SENT_DATA.contains(option.text.as_str()) && is_unknown(data));
             args.iter().any(names) || args.windows(2).any(is_data)
         }
     }

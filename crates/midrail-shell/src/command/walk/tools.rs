@@ -140,7 +140,7 @@ impl Walk {
 
     pub(super) fn tmux(&mut self, invocation: &Invocation, scope: &mut Scope) {
         let args = invocation.args.as_slice();
-        let Some(at) = args.iter().position(|arg| TMUX_COMMANDS.contains(&arg.text.as_str())) else { return };
+        let Some(at) = args.iter().position(|arg| TMUX_COMMANDS.contains(arg.text.as_str())) else { return };
         let rest = args.get(at + 1..).unwrap_or(&[]);
         let sorted = Arguments::parse(programs::row("tmux"), rest, &[]);
         // `tmux if-shell test command command`
@@ -285,7 +285,7 @@ impl Walk {
         let names = ["-e", "-f", "--file", "--env-file"];
         let all = Arguments::new(invocation);
         let first = all.operands.first().map_or("", |arg| arg.text.as_str());
-        let is_shown = |arg: &&Arg| SHOWS_ENVIRONMENT.contains(&arg.text.as_str());
+        let is_shown = |arg: &&Arg| SHOWS_ENVIRONMENT.contains(arg.text.as_str());
         if !all.operands.last().is_some_and(is_shown) && !matches!(first, "get" | "list" | "decrypt") {
             return;
         }

@@ -49,13 +49,13 @@ impl Walk {
                 let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
                 self.git_variable(key, value, scope);
             }
-        } else if PROMPTS.contains(&name) {
+        } else if PROMPTS.contains(name) {
             if code.contains(['$', '`']) {
                 self.run(&format!(": \"{}\"", code.replace('"', "\\\"")), scope);
             }
-        } else if TOOL_VARIABLES.contains(&name) {
+        } else if TOOL_VARIABLES.contains(name) {
             self.run(code, scope);
-        } else if CODE_VARIABLES.contains(&name) || is_tool_of_target(name) {
+        } else if CODE_VARIABLES.contains(name) || is_tool_of_target(name) {
             let code = code.trim_start_matches('|');
             self.run(code, scope);
             let program = code.split_whitespace().next().unwrap_or("");
@@ -109,7 +109,7 @@ impl Walk {
         };
         let finds_own = match name {
             "PATH" => text.split(':').any(is_own) || is_unseen,
-            _ => SEARCH_VARIABLES.contains(&name) && text.split(':').any(is_shared),
+            _ => SEARCH_VARIABLES.contains(name) && text.split(':').any(is_shared),
         };
         if (is_loading || finds_own) && !scope.is_remote {
             self.report_variable(name, value, scope);
@@ -119,7 +119,7 @@ impl Walk {
     /// A library that the agent built is like a program that it built.
     fn report_variable(&mut self, name: &str, value: &Arg, scope: &Scope) {
         let libraries = value.text.split([':', ' ']).filter(|entry| !is_of_system(entry));
-        let is_library = LIBRARY_VARIABLES.contains(&name) && value.is_known();
+        let is_library = LIBRARY_VARIABLES.contains(name) && value.is_known();
         let targets: Vec<String> = libraries.filter(|_| is_library).map(|entry| scope.place(entry)).collect();
         let reason = format!("`{name}` makes other programs load code that the command line does not show");
         let harmless_own = !targets.is_empty();

@@ -173,7 +173,7 @@ impl Walk {
             }
             // `npm exec package -- --option`
             (Rest::Program, [name, dashes, args @ ..])
-                if dashes.text == "--" && PROJECT_MANAGERS.contains(&invocation.program.as_str()) =>
+                if dashes.text == "--" && PROJECT_MANAGERS.contains(invocation.program.as_str()) =>
             {
                 let argv = [name].into_iter().chain(args).cloned().collect();
                 Some(self.invoke(argv, invocation.has_more_args, &mut inner, input))

@@ -180,7 +180,7 @@ impl Reader<'_, '_> {
         let name = first.text.to_ascii_lowercase();
         match name.strip_suffix(".exe").unwrap_or(&name) {
             _ if self.out.start_shell(&command, self.depth) => {}
-            name if HARMLESS_COMMANDS.contains(&name) => {}
+            name if HARMLESS_COMMANDS.contains(name) => {}
             _ => translate(&command, &input, self.out),
         }
     }

@@ -29,7 +29,7 @@ pub(crate) fn dialect(text: &str) -> Option<Dialect> {
 fn is_cmdlet(word: &str) -> bool {
     let Some((verb, noun)) = word.split_once('-') else { return false };
     let is_noun = noun.len() >= 2 && noun.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    let is_pascal = VERBS.contains(&verb) && noun.starts_with(|letter: char| letter.is_ascii_uppercase());
+    let is_pascal = VERBS.contains(verb) && noun.starts_with(|letter: char| letter.is_ascii_uppercase());
     is_noun
         && (is_pascal && (noun.len() > 2 || noun == "VM")
             || CMDLETS.iter().any(|known| word.eq_ignore_ascii_case(known)))
