@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Writes the order in which the linker puts what hooks, MCP proxies and sandboxes run next to each other, so that a process maps few pages of
-# the program, and links the program with it. It takes valgrind, and the linker `lld`, which rustc brings.
+# Writes the order in which the linker puts what hooks, MCP proxies and sandboxes run next to each other, so that a process maps few
+# pages of the program, and links the program with it. It takes valgrind, and the linker `lld`, which rustc brings.
 # Usage: scripts/order.sh [release|dist] (release unless given)
 #
 # The names of functions are those of one compiler and one profile. A name that does not exist is ignored.
