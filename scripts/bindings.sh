@@ -6,8 +6,8 @@
 #   bash scripts/bindings.sh --frameworks also the tests of the adapters, which install the frameworks (2 GB)
 #
 # It needs Python 3.10 or later, Node 20 or later, npm, and the registries of both. `MIDRAIL_PROGRAM` names a program to put into the
-# packages; otherwise it is built. `MIDRAIL_PREFIX` names the folder for everything that is built and installed. `MIDRAIL_PYTHONS` names further
-# interpreters to test the wheel with.
+# packages; otherwise it is built. `MIDRAIL_PREFIX` names the folder for everything that is built and installed. `MIDRAIL_PYTHONS` and
+# `MIDRAIL_NODES` name further interpreters to test the packages with.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 repository=$PWD
@@ -52,7 +52,7 @@ strip bindings/python/data/scripts/midrail
 (cd bindings/python && "$prefix/tools/bin/maturin" build --quiet --locked --profile "$profile" --strip --compatibility linux \
   --out "$prefix/wheels")
 rm -r bindings/python/data
-ls -l "$prefix"/wheels/*.whl
+python3 bindings/sizes.py "$prefix"/wheels/*.whl
 
 step "The npm packages"
 (cd bindings && cargo build --locked --profile "$profile" -p midrail-node)
@@ -76,6 +76,7 @@ cat > "$prefix/npm/$platform/package.json" <<JSON
 }
 JSON
 (cd "$prefix/npm" && npm pack --silent "./$platform" && npm pack --silent "$repository/bindings/node")
+ls -l "$prefix"/npm/*.tgz
 
 step "Python: the wheel in an empty environment"
 rm -rf "$prefix/python"
@@ -106,6 +107,10 @@ echo '{"private": true, "type": "module"}' > "$prefix/node/package.json"
   && npm install --silent --no-audit --no-fund "$prefix/npm/midrail-$version.tgz")
 cp -r bindings/node/test "$prefix/node/test"
 (cd "$prefix/node" && MIDRAIL_PROGRAM=$prefix/node/node_modules/@midrail/$platform/midrail node --test test/*.test.js)
+for node in ${MIDRAIL_NODES:-}; do
+  step "Node: the same packages with Node $("$node" --version)"
+  (cd "$prefix/node" && MIDRAIL_PROGRAM=$prefix/node/node_modules/@midrail/$platform/midrail "$node" --test test/*.test.js)
+done
 [ -x "$prefix/tools/node_modules/.bin/tsc" ] \
   || npm install --silent --no-audit --no-fund --prefix "$prefix/tools" typescript@7 @types/node@20
 python3 bindings/examples.py js "$prefix/node/examples" bindings/node/README.md docs/guide/node.md
@@ -119,6 +124,12 @@ bash bindings/program.sh "$prefix/python/bin/midrail" "$prefix/node/node_modules
 step "The same answer everywhere"
 (cd bindings && cargo build --locked --profile "$profile" -p midrail-binding --example decide_events)
 "$prefix/python/bin/python" bindings/same_answer/run.py --program "$program" --node "$prefix/node" --target "$built"
+
+if [ "$profile" = release ]; then
+  step "What a call costs"
+  (cd bindings && cargo build --locked --profile "$profile" -p midrail-binding --example decide_calls)
+  "$prefix/python/bin/python" bindings/cost/run.py --node "$prefix/node" --target "$built"
+fi
 
 if [ "$frameworks" = yes ]; then
   step "Adapters with the real frameworks"

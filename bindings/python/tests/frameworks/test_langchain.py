@@ -115,6 +115,22 @@ class LangChain(Behaviours, FolderCase):
             texts = [each["event"]["text"] for each in records if each["event"]["kind"] == "before_model"]
             self.assertEqual(texts, ["work for ann", "work", "work"])
 
+    def test_a_kept_conversation_is_decided_once_as_it_was_changed(self):
+        for way in self.each_way():
+            guard = self.guard()
+            change = midrail.verdict("redact", "names are replaced", replacement="for (name)")
+            guard.guardrail("names", on=["before_model"])(lambda call: change if "ann" in call.event["text"] else None)
+            warning = midrail.verdict("warn", "mind the tone")
+            guard.guardrail("tone", on=["before_model"])(lambda call: warning if "now" in call.event["text"] else None)
+            for prompt in ("for ann", "do it now", "go on"):
+                outcome = self.play(way, guard, [("Bash", {"command": "ls"})], tools=self.tools, prompt=prompt, thread=f"kept-{way}")
+            self.assertEqual(outcome.seen[-1].count("for (name)"), 1)
+            self.assertEqual(outcome.seen[-1].count("mind the tone"), 1)
+            self.assertNotIn("ann", outcome.seen[-1])
+            records = [each for each in self.records() if each["session"] == f"kept-{way}"]
+            texts = [each["event"]["text"] for each in records if each["event"]["kind"] == "before_model"]
+            self.assertEqual(texts, ["for ann", "do it now", "go on"])
+
     def test_a_sub_agent_names_its_parent(self):
         for way in self.each_way():
             self.delegate(way, self.guard(), [("Bash", {"command": "ls"})], tools=self.tools)
