@@ -111,6 +111,8 @@ export type Risk = "low" | "medium" | "high" | "critical";
 export interface SandboxOutcome {
   /** Protected files that the command changed, and that were restored. */
   changed?: Array<string>;
+  /** Files that the command wrote to an empty home, and that are gone with the sandbox: `~/bin`. */
+  lost?: Array<string>;
   /** Files that it probably refused to show or to change, as the messages of the command name them, and `network`. */
   refused?: Array<string>;
 }

@@ -41,6 +41,8 @@ pub struct DestructiveCommand {
     pub scripts: bool,
     /// What happens to commands that run code which Midrail has not seen: build tools, scripts, code in variables.
     pub unknown: UnknownCode,
+    /// Programs that Midrail does not know and that run as they are, by name.
+    pub known_programs: Vec<String>,
 }
 
 /// What happens to a command that runs code which Midrail has not seen.
@@ -79,6 +81,7 @@ impl Default for DestructiveCommand {
             block_from: Severity::High,
             scripts: true,
             unknown: UnknownCode::Allow,
+            known_programs: Vec::new(),
         }
     }
 }
@@ -241,11 +244,12 @@ impl DestructiveCommand {
         in_files: Option<OpaqueCode>,
     ) -> Result<Verdict, Missing> {
         // What a program without a row runs is not known. Some are known for work that a sandbox would keep them from.
-        let counts = |part: &&OpaqueCode| {
-            part.kind != OpaqueKind::Program
-                || self.unknown == UnknownCode::RequireBox
-                || !PROGRAMS.has("programs with work outside of projects", &part.what)
+        let is_known = |program: &String| {
+            let is_elsewhere = || PROGRAMS.has("programs with work outside of projects", program);
+            self.known_programs.contains(program)
+                || (self.unknown != UnknownCode::RequireBox && is_elsewhere())
         };
+        let counts = |part: &&OpaqueCode| part.kind != OpaqueKind::Program || !is_known(&part.what);
         let mut unseen = action.opaque.iter().chain(&in_files).filter(counts);
         let Some(first) = unseen.next().filter(|_| action.command.is_some()) else {
             return Ok(Verdict::allow());

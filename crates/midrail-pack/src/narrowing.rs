@@ -9,7 +9,7 @@ use crate::pattern::{any_covers, is_everything};
 use crate::raw::CommandText;
 
 /// Settings with exceptions: a longer list protects less, and a list of one's own is their documented use.
-const EXCEPTIONS: &[&str] = &["allow", "ignore", "except", "expendable", "exclude"];
+const EXCEPTIONS: &[&str] = &["allow", "ignore", "except", "expendable", "exclude", "known_programs"];
 
 /// The most items of a list that a message names.
 const MAX_NAMED: usize = 4;

@@ -212,7 +212,10 @@ impl Folders {
         self.is_complete = walk(root, &mut |entry| {
             special.note(entry);
             let path = entry.path();
-            if is_secret(&path) || entry.file_type().is_ok_and(is_socket) {
+            // The name of a branch is no name of a file: `fix/credentials`.
+            let is_branch =
+                || path.ancestors().any(|it| it.ends_with(".git/refs") || it.ends_with(".git/logs"));
+            if (is_secret(&path) && !is_branch()) || entry.file_type().is_ok_and(is_socket) {
                 secrets.push(path);
             } else if entry.file_name() == ".git" && path.is_dir() {
                 self.protected.extend(GIT_PROTECTED.iter().map(|name| path.join(name)));
@@ -394,8 +397,11 @@ mod tests {
         let (_dir, root) = project();
         fs::create_dir_all(root.join("a/b/.git/hooks")).unwrap();
         fs::write(root.join("a/.env"), "").unwrap();
+        fs::create_dir_all(root.join("a/b/.git/refs/heads")).unwrap();
+        fs::write(root.join("a/b/.git/refs/heads/.env"), "").unwrap();
         let folders = of(&root);
         assert!(folders.hidden.contains(&root.join("a/.env")));
+        assert!(!folders.hidden.contains(&root.join("a/b/.git/refs/heads/.env")), "a branch of this name");
         assert!(folders.protected.contains(&root.join("a/b/.git/hooks")));
         assert!(folders.protected.contains(&root.join(".git")), "the project must not become a repository");
         assert!(folders.is_complete);

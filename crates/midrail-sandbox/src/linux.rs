@@ -21,6 +21,8 @@ mod supervisor;
 mod syscalls;
 mod watch;
 
+use std::collections::BTreeMap;
+
 use crate::error::SandboxError;
 use crate::sandbox::{Background, Command, Report, Sandbox};
 
@@ -61,12 +63,14 @@ fn resolved(sandbox: &Sandbox) -> Result<Sandbox, SandboxError> {
     sandbox.scratch = sandbox.scratch.iter().filter_map(|path| path.canonicalize().ok()).collect();
     sandbox.write = sandbox.write.iter().filter_map(|path| path.canonicalize().ok()).collect();
     sandbox.hidden = sandbox.hidden.iter().filter_map(|path| path.canonicalize().ok()).collect();
-    // The last part of a protected path is not followed: a link is protected as a link.
+    // The last part of a protected path is not followed: a link is protected as a link. Most are in the same folder.
+    let mut folders = BTreeMap::new();
     for path in &mut sandbox.protected {
-        if let (Some(folder), Some(name)) = (path.parent(), path.file_name())
-            && let Ok(folder) = folder.canonicalize()
-        {
-            *path = folder.join(name);
+        if let (Some(folder), Some(name)) = (path.parent(), path.file_name()) {
+            let real = folders.entry(folder.to_owned()).or_insert_with(|| folder.canonicalize().ok());
+            if let Some(real) = real {
+                *path = real.join(name);
+            }
         }
     }
     Ok(sandbox)

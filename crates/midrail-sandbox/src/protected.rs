@@ -60,11 +60,12 @@ impl Snapshot {
 
     /// Makes everything as it was, and returns the paths that differed. No process of the sandbox may run meanwhile.
     pub(crate) fn restore(&self) -> Result<Vec<PathBuf>, SandboxError> {
-        let mut restored = Vec::new();
+        let mut done = Restored::default();
         for root in &self.roots {
-            self.restore_path(root, &Aside::of(root), &mut restored)
+            self.restore_path(root, &Aside::of(root), &mut done)
                 .map_err(|error| SandboxError::Protect(format!("{}: {error}", root.display())))?;
         }
+        let mut restored = done.paths;
         restored.sort();
         restored.dedup();
         Ok(restored)
@@ -88,11 +89,15 @@ impl Snapshot {
         watched
     }
 
-    fn restore_path(&self, path: &Path, aside: &Aside<'_>, restored: &mut Vec<PathBuf>) -> io::Result<()> {
-        if let Some(link) = link_above(path) {
-            // A folder above was exchanged for a link: what it leads to is not ours to change.
-            fs::remove_file(&link)?;
-            restored.push(link);
+    fn restore_path(&self, path: &Path, aside: &Aside<'_>, done: &mut Restored) -> io::Result<()> {
+        let folder = path.parent().unwrap_or(path);
+        if !done.plain.contains(folder) {
+            if let Some(link) = link_above(path) {
+                // A folder above was exchanged for a link: what it leads to is not ours to change.
+                fs::remove_file(&link)?;
+                done.paths.push(link);
+            }
+            done.plain.insert(folder.to_owned());
         }
         let before = self.entries.get(path);
         let mut bytes = 0;
@@ -104,7 +109,7 @@ impl Snapshot {
             other => other?,
         };
         if before != now.as_ref() {
-            restored.push(path.to_owned());
+            done.paths.push(path.to_owned());
             match before {
                 None => aside.take(path)?,
                 Some(entry) => write(path, entry, now.as_ref(), aside)?,
@@ -112,11 +117,19 @@ impl Snapshot {
         }
         if let Some(Entry::Folder { names, .. }) = before {
             for name in names {
-                self.restore_path(&path.join(name), aside, restored)?;
+                self.restore_path(&path.join(name), aside, done)?;
             }
         }
         Ok(())
     }
+}
+
+/// What was restored so far.
+#[derive(Default)]
+struct Restored {
+    paths: Vec<PathBuf>,
+    /// Folders that are no links, nor are those above.
+    plain: BTreeSet<PathBuf>,
 }
 
 /// The first folder above a path that is a link.

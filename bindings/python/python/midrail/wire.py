@@ -157,6 +157,9 @@ class SandboxOutcome(TypedDict, total=False):
     changed: list[str]
     """Protected files that the command changed, and that were restored."""
 
+    lost: list[str]
+    """Files that the command wrote to an empty home, and that are gone with the sandbox: `~/bin`."""
+
     refused: list[str]
     """Files that it probably refused to show or to change, as the messages of the command name them, and `network`."""
 

@@ -72,6 +72,10 @@ impl<'p> LowercasePath<'p> {
 
     /// Whether it matches a pattern.
     pub(crate) fn fits(&self, pattern: &str) -> bool {
+        // Most patterns are ruled out by this. Only a `/` at the end of a pattern stands for other ends.
+        if !self.has_wildcard && !pattern.ends_with('/') && self.ends_unlike(pattern) {
+            return false;
+        }
         let normal = if is_odd(pattern) { path_pattern::normal(pattern) } else { Cow::Borrowed(pattern) };
         // `secrets/` is the folder and its content.
         match normal.strip_suffix('/').filter(|folder| !folder.is_empty()) {
@@ -121,9 +125,10 @@ impl<'p> LowercasePath<'p> {
 
 /// Whether a pattern has parts that no place has: `./`, `//`, `..`, or a `/` at its end.
 fn is_odd(pattern: &str) -> bool {
-    pattern.ends_with('/')
-        || pattern.starts_with("./")
-        || ["//", "/./", "/../"].iter().any(|part| pattern.contains(part))
+    pattern.contains('/')
+        && (pattern.ends_with('/')
+            || pattern.starts_with("./")
+            || ["//", "/./", "/../"].iter().any(|part| pattern.contains(part)))
 }
 
 /// The text in lowercase, without a copy if it already is.

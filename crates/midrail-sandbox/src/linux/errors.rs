@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, fcntl_setfl};
@@ -15,9 +15,9 @@ const MAX_BYTES: usize = 16 * 1024;
 
 /// What a command writes to its standard error.
 pub(super) struct ErrorStream {
-    /// `None`: every writer has closed it, or what it is passed on to has.
-    source: Option<File>,
-    target: File,
+    /// Where it comes from, and where it is passed on to. `None`: one of them is closed. Then the other one is not kept open: who reads
+    /// the errors would wait for what is in the background.
+    ends: Option<(File, File)>,
     last: Vec<u8>,
 }
 
@@ -29,19 +29,19 @@ impl ErrorStream {
         fcntl_setfl(&reader, OFlags::NONBLOCK).map_err(|error| failed(error.into()))?;
         let target = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stderr(), 3);
         let target = target.map_err(|error| failed(error.into()))?;
-        let stream = ErrorStream { source: Some(reader.into()), target: target.into(), last: Vec::new() };
+        let stream = ErrorStream { ends: Some((reader.into(), target.into())), last: Vec::new() };
         Ok((stream, writer))
     }
 
     /// The file to wait for.
     pub(super) fn file(&self) -> Option<BorrowedFd<'_>> {
-        self.source.as_ref().map(std::os::fd::AsFd::as_fd)
+        self.ends.as_ref().map(|(source, _)| source.as_fd())
     }
 
     /// Passes on what has arrived.
     pub(super) fn pass_on(&mut self) {
         let mut bytes = [0; 8192];
-        while let Some(source) = &mut self.source {
+        while let Some((source, target)) = &mut self.ends {
             let read = match source.read(&mut bytes) {
                 Ok(0) => None,
                 Ok(read) => bytes.get(..read),
@@ -49,14 +49,14 @@ impl ErrorStream {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(_) => None,
             };
-            match read.filter(|read| write(&self.target, read).is_ok()) {
+            match read.filter(|read| write(target, read).is_ok()) {
                 Some(read) => {
                     self.last.extend_from_slice(read);
                     let old = self.last.len().saturating_sub(MAX_BYTES);
                     self.last.drain(..old);
                 }
                 // A command that goes on writing learns it, as it would without this process in between.
-                None => self.source = None,
+                None => self.ends = None,
             }
         }
     }

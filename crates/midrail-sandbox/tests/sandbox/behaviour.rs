@@ -206,10 +206,11 @@ fn the_background_ends_with_the_session(layers: Layers) {
     assert_ne!(first, beat(), "it runs on");
     session.kill().unwrap();
     session.wait().unwrap();
-    std::thread::sleep(Duration::from_millis(500));
-    let last = beat();
-    std::thread::sleep(Duration::from_millis(300));
-    assert_eq!(last, beat(), "it ends with the session");
+    wait_until(|| {
+        let last = beat();
+        std::thread::sleep(Duration::from_millis(300));
+        last == beat()
+    });
 }
 
 fn the_background_may_use_its_sandbox_and_no_more(layers: Layers) {

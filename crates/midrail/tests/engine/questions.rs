@@ -275,7 +275,9 @@ fn recorded_sessions_need_few_questions() {
             *counts.entry(outcome).or_default() += 1;
             match outcome {
                 "asked" => *asked.entry(category(line)).or_default() += 1,
-                "contained" if category(line) == "the network" => with_network += 1,
+                "contained" if ["curl", "wget", "git clone"].iter().any(|it| line.contains(it)) => {
+                    with_network += 1
+                }
                 _ => {}
             }
             if shown.as_deref() == Some(outcome) {
@@ -319,5 +321,5 @@ fn hostile_commands_are_not_vouched_for() {
     for it in &vouched {
         eprintln!("{it:?}");
     }
-    assert!(vouched.iter().all(|(outcome, label, ..)| label != "block" || *outcome != "vouched"));
+    assert!(vouched.iter().all(|(_, label, ..)| label != "block"));
 }
