@@ -41,7 +41,11 @@ pub fn digests_in_event(event: &Value, key: &[u8]) -> Vec<String> {
     }
     if let Some(args) = value_at(event, "/tool/args").filter(|_| !names.is_empty()) {
         let mut own = BTreeSet::new();
-        json_texts::for_each(args, &mut |at| add_names(at.text, &mut own));
+        json_texts::for_each(args, &mut |at| {
+            add_names(at.text, &mut own);
+            // `https://x.example/search?q=evil%2Eexample`
+            add_names(&percent_decoded(at.text).replace(['?', '&', '=', '/', '#'], " "), &mut own);
+        });
         names.retain(|name| !own.contains(name));
     }
     names.iter().map(|name| digest(name, key)).collect()
@@ -76,6 +80,20 @@ pub fn as_host(address: &str) -> Cow<'_, str> {
     let end = address.find(['/', ':', '?', '#']).unwrap_or(address.len());
     let is_unclear = address.get(..end).is_some_and(normal::is_file_name);
     if is_unclear { Cow::Owned(format!("//{address}")) } else { Cow::Borrowed(address) }
+}
+
+/// A text with its percent-encoded characters.
+fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let digits = (*first == b'%').then(|| after.get(..2)).flatten();
+        let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
+        let decoded = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(decoded.unwrap_or(*first));
+        rest = if decoded.is_some() { after.get(2..).unwrap_or_default() } else { after };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn digest(name: &str, key: &[u8]) -> String {
@@ -193,6 +211,9 @@ mod tests {
             json!({"tool": {"args": {"q": "eve@example.org"}}, "result": {"content": "no eve@example.org"}});
         let found = digests_in_event(&echo, b"key");
         assert!(destination_digests("eve@example.org", b"key").iter().all(|it| !found.contains(it)));
+        let echo = json!({"tool": {"args": {"q": "https://x.example/s?q=evil%2Eexample"}}, "result": {"content": "no evil.example"}});
+        let found = digests_in_event(&echo, b"key");
+        assert!(destination_digests("evil.example", b"key").iter().all(|it| !found.contains(it)));
         let long: String = (0..5_000).map(|n| format!("u{n}@example.org ")).collect();
         assert_eq!(digests_in_event(&json!({"result": {"content": long}}), b"key").len(), MAX_NAMES);
     }

@@ -57,13 +57,11 @@ pub(crate) fn is_own(context: &Context<'_>, path: &str) -> Result<bool, Missing>
 /// Whether the same call clones the repository that a place belongs to, into a folder that does not exist yet.
 fn is_cloned(context: &Context<'_>, place: &str) -> Result<bool, Missing> {
     let action = context.action()?;
-    let clones = |call: &&CommandCall| call.program == "git" && call.args.iter().any(|arg| arg == "clone");
-    let calls = action.commands.iter().filter(clones);
-    let names: Vec<&str> = calls.filter_map(|call| call.args.last()).map(|word| cloned_name(word)).collect();
-    if names.is_empty() || !action.scripts.is_empty() || action.commands.iter().any(makes_links) {
+    let folders = cloned_folders(action);
+    if folders.is_empty() || !action.scripts.is_empty() || action.commands.iter().any(makes_links) {
         return Ok(false);
     }
-    for folder in action.folders.iter().filter(|folder| names.contains(&cloned_name(folder))) {
+    for folder in folders {
         let real = context.real_place(folder, None)?;
         let holds = |name: &str| is_below(real.key.trim_end_matches('/'), name);
         if !holds(place) || *context.file(&real)? != FileState::Absent {
@@ -76,6 +74,17 @@ fn is_cloned(context: &Context<'_>, place: &str) -> Result<bool, Missing> {
         }
     }
     Ok(false)
+}
+
+/// The folders that a call clones repositories into.
+pub(crate) fn cloned_folders(action: &Action) -> Vec<&str> {
+    let clones = |call: &&CommandCall| {
+        matches!(call.program.as_str(), "git" | "gh") && call.args.iter().any(|arg| arg == "clone")
+    };
+    let calls = action.commands.iter().filter(clones);
+    let names: Vec<&str> = calls.filter_map(|call| call.args.last()).map(|word| cloned_name(word)).collect();
+    let folders = action.folders.iter().map(String::as_str);
+    folders.filter(|folder| names.contains(&cloned_name(folder))).collect()
 }
 
 /// Records what a call creates and moves.

@@ -1,14 +1,20 @@
 //! Databases, containers and other things besides files that the agent created in this session. It may delete them.
 //!
-//! A thing counts as created once the command that creates it succeeded, which it does only if there was none of that name. What
-//! `data/own_things.txt` does not know of a command makes it create and delete nothing here.
+//! A thing counts as created once the command that creates it succeeded, which it does only if there was none of that name. It is
+//! forgotten when it is deleted, and when its name may lead to something else. What `data/own_things.txt` does not know of a
+//! command makes it create and delete nothing here.
+
+mod words;
 
 use std::slice;
 
-use midrail_core::{Action, Changes, CommandCall, Context, Danger, EventKind, Key, Missing};
+use midrail_core::{Action, Changes, CommandCall, Context, Danger, EventKind, Key, Missing, glob};
 use serde_json::Value;
 
+use self::words::{Section, Step, Words, is_one_of};
 use super::data::OWN_THINGS;
+use super::file_access::agent_scripts;
+use super::flow::available::available;
 use super::outcome::CallOutcome;
 use super::own_files::is_own;
 
@@ -16,7 +22,8 @@ use super::own_files::is_own;
 const MAX_THINGS: usize = 200;
 
 /// Beginnings of the names of variables that select a server.
-const SERVER_VARIABLES: &[&str] = &["PG", "MYSQL", "MARIADB", "DOCKER_", "CONTAINER_", "KUBE", "GIT_"];
+const SERVER_VARIABLES: &[&str] =
+    &["PG", "MYSQL", "MARIADB", "DOCKER_", "CONTAINER_", "KUBE", "GIT_", "GH_", "CLOUDSDK_", "HELM_", "TF_"];
 
 /// Programs that run a command as another user, who has things of his own.
 const USERS: &[&str] = &["sudo", "doas"];
@@ -31,154 +38,40 @@ fn things_key() -> Key<Vec<String>> {
     Key::new("own-things")
 }
 
-/// The rows of one program.
-struct Section(&'static [&'static str]);
-
-impl Section {
-    fn all() -> impl Iterator<Item = Section> {
-        OWN_THINGS.iter().filter(|(name, _)| *name != "changes of place").map(|(_, rows)| Section(rows))
-    }
-
-    /// The texts of the rows with a key.
-    fn rows<'s>(&'s self, key: &'s str) -> impl Iterator<Item = &'static str> + 's {
-        self.0.iter().filter_map(move |row| row.strip_prefix(key)?.strip_prefix(": "))
-    }
-
-    /// The words of these rows.
-    fn words<'s>(&'s self, key: &'s str) -> impl Iterator<Item = &'static str> + 's {
-        self.rows(key).flat_map(|row| row.split(' '))
-    }
-
-    fn has(&self, key: &str, option: &str) -> bool {
-        self.words(key).any(|word| word == option)
-    }
-
-    /// The usual spelling of an option that is part of the place.
-    fn place(&self, option: &str) -> Option<&'static str> {
-        self.words("place").find(|names| names.split('|').any(|name| name == option))
-    }
-}
-
-/// The words of a command, sorted by what they mean in a section.
-#[derive(Default)]
-struct Words {
-    operands: Vec<String>,
-    statements: Vec<String>,
-    names: Vec<String>,
-    place: Vec<String>,
-}
-
-impl Words {
-    /// At most so many operands are read: what follows the image of `docker run` is a command. `None`: an option is not known.
-    fn sort(section: &Section, args: &[String], most: usize) -> Option<Self> {
-        let mut words = Words::default();
-        let mut args = args.iter();
-        while let Some(arg) = args.next().filter(|_| words.operands.len() < most) {
-            if !arg.starts_with('-') || arg == "-" {
-                words.operands.push(arg.clone());
-                continue;
-            }
-            let (option, attached) = match arg.split_once('=') {
-                Some((option, value)) if arg.starts_with("--") => (option, Some(value)),
-                _ => (arg.as_str(), None),
-            };
-            let mut value = || attached.map(str::to_owned).or_else(|| args.next().cloned());
-            if section.has("statement", option) {
-                words.statements.push(value()?);
-            } else if section.has("name", option) {
-                words.names.push(value()?);
-            } else if let Some(names) = section.place(option) {
-                words.place.push(format!("{names}={}", value()?));
-            } else if section.has("values", option) {
-                // The name of a database may be the address of a server: `psql -d host=x`.
-                let value = value()?;
-                if !is_plain_value(section, &value) {
-                    return None;
-                }
-            } else if !(attached.is_none() && is_flag(section, option)) {
-                return None;
-            }
-        }
-        words.place.sort();
-        Some(words)
-    }
-
-    /// The names behind the words of a row: of all operands, or of the first one.
-    fn named(&self, row: &[&str], takes_all: bool) -> Option<Vec<String>> {
-        if !self.statements.is_empty() {
-            let [statement] = self.statements.as_slice() else { return None };
-            let statement: Vec<&str> = statement.trim().trim_end_matches(';').split_whitespace().collect();
-            let (name, words) = statement.split_last()?;
-            let is_row = words.len() == row.len()
-                && words.iter().zip(row).all(|(word, wanted)| word.eq_ignore_ascii_case(wanted));
-            // Servers fold the case of names differently.
-            let is_plain = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
-            return (is_row && is_plain).then(|| vec![(*name).to_owned()]);
-        }
-        let operands: Vec<&str> = self.operands.iter().map(String::as_str).collect();
-        let rest = operands.strip_prefix(row)?;
-        let names: Vec<String> = match self.names.as_slice() {
-            [] => rest
-                .iter()
-                .take(if takes_all { rest.len() } else { 1 })
-                .map(|name| (*name).to_owned())
-                .collect(),
-            names => names.to_vec(),
-        };
-        let is_plain = |name: &String| {
-            !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "._-/".contains(c))
-        };
-        (!names.is_empty() && names.iter().all(is_plain)).then_some(names)
-    }
-}
-
-/// Whether the value of an option cannot select a server.
-fn is_plain_value(section: &Section, value: &str) -> bool {
-    section.words("statement").next().is_none() || !is_address(value)
-}
-
-/// Whether a word may be the address of a server.
-fn is_address(word: &str) -> bool {
-    word.contains("://") || word.contains('=')
-}
-
-/// Whether an option is a flag, or a group of flags of one letter: `-dit`.
-fn is_flag(section: &Section, option: &str) -> bool {
-    let letters = option.strip_prefix('-').filter(|rest| !rest.starts_with('-') && rest.is_ascii());
-    section.has("flags", option)
-        || letters.is_some_and(|letters| letters.chars().all(|c| section.has("flags", &format!("-{c}"))))
-}
-
-/// The things that a command creates (`make`) or deletes (`delete`). Empty: none, or it is not known which.
-fn things(context: &Context<'_>, action: &Action, at: usize, key: &str) -> Vec<String> {
+/// The things that a command creates or deletes. Empty: none, or it is not known which.
+fn things(context: &Context<'_>, action: &Action, at: usize, step: Step) -> Vec<String> {
     let Some(call) = action.commands.get(at) else { return Vec::new() };
     let is_known =
         call.unknown.is_empty() && call.splits.is_empty() && !call.has_more_args && call.path.is_none();
     let (Some(folder), Some(user), true) = (call.folder.as_deref(), user(action, at), is_known) else {
         return Vec::new();
     };
+    // Another tool may run its commands on another machine.
+    let tool = context.event.tool_name().unwrap_or_default();
+    let [rows, ..] = step.keys();
     let mut found = Vec::new();
     for section in Section::all() {
         let kind = section.rows("kind").next().unwrap_or_default();
-        for row in section.rows(key) {
-            let mut row = row.split(' ');
-            if row.next() != Some(call.program.as_str()) {
+        for row in section.rows(rows) {
+            let row: Vec<&str> = row.split(' ').collect();
+            let Some((program, row)) = row.split_first() else { continue };
+            if !is_one_of(program, &call.program) {
                 continue;
             }
-            let row: Vec<&str> = row.collect();
-            let is_named = key == "make" && section.words("name").next().is_some();
+            let is_named = step == Step::Make && section.contains("name");
             let most = if is_named { row.len() + 1 } else { usize::MAX };
-            let Some(words) = Words::sort(&section, &call.args, most) else { continue };
-            if !words.statements.is_empty() && words.operands.iter().any(|word| is_address(word)) {
-                continue;
-            }
+            let Some(words) = Words::sort(&section, step, &call.args, most) else { continue };
+            let names = if is_named && words.names.is_empty() { None } else { words.named(row, step) };
             let place = words.place.join(" ");
-            let folder = match section.rows("folder").next() {
-                Some(_) => format!("{}/{folder}", context.event.cwd.as_deref().unwrap_or_default()),
-                None => String::new(),
+            let folder = if section.contains("folder") {
+                format!("{}/{folder}", context.event.cwd.as_deref().unwrap_or_default())
+            } else {
+                String::new()
             };
-            let names = words.named(&row, key == "delete").unwrap_or_default();
-            found.extend(names.iter().map(|name| format!("{kind}\n{user}\n{place}\n{folder}\n{name}")));
+            let names = names.unwrap_or_default();
+            found.extend(
+                names.iter().map(|name| format!("{kind}\n{tool}\n{user}\n{place}\n{folder}\n{name}")),
+            );
         }
     }
     found
@@ -209,19 +102,42 @@ fn is_plain(action: &Action) -> bool {
         && !action.has_unknown_programs
         && action.sets.is_empty()
         && action.scripts.is_empty()
-        && !changes_place(action)
 }
 
-/// Whether the same words may name things elsewhere after a line.
-fn changes_place(action: &Action) -> bool {
+/// Whether a thing may be another one after a line, under the same name.
+fn loses(action: &Action, thing: &str) -> bool {
+    let kind = thing.split('\n').next().unwrap_or_default();
+    may_lose(action)
+        && (changes_settings(action) || action.commands.iter().any(|call| moves_names(call, kind)))
+}
+
+/// Whether any thing may be another one after a line.
+fn may_lose(action: &Action) -> bool {
+    changes_settings(action) || action.commands.iter().any(|call| moves_names(call, ""))
+}
+
+/// Whether a line changes the settings that say which server a name belongs to.
+fn changes_settings(action: &Action) -> bool {
     let selects = |name: &String| SERVER_VARIABLES.iter().any(|start| name.starts_with(start));
-    let is_change = |call: &CommandCall| {
-        OWN_THINGS.list("changes of place").iter().any(|row| match row.split_once(' ') {
-            Some((program, word)) => call.program == program && call.args.iter().any(|arg| arg == word),
-            None => call.program == *row,
-        })
+    let is_place = |path: &String| OWN_THINGS.list("files of place").iter().any(|file| path.ends_with(file));
+    action.sets.iter().any(selects) || action.writes.iter().any(is_place)
+}
+
+/// Whether names of a kind may lead elsewhere after a command. No kind: any.
+fn moves_names(call: &CommandCall, kind: &str) -> bool {
+    let is_given = |alternatives: &str| {
+        alternatives.split('|').any(|word| call.args.iter().any(|arg| glob::name_matches(word, arg)))
     };
-    action.sets.iter().any(selects) || action.commands.iter().any(is_change)
+    let is_row = |row: &&str| {
+        let Some(row) = row.strip_prefix(call.program.as_str()).and_then(|row| row.strip_prefix(": ")) else {
+            return false;
+        };
+        let mut words = row.split(' ');
+        words.next().is_some_and(|of| kind.is_empty() || of == "any" || kind.contains(of))
+            && words.all(is_given)
+    };
+    OWN_THINGS.list("changes of place").iter().any(|row| is_row(row))
+        || call.args.iter().any(|arg| ["rename", "RENAME", "Rename"].iter().any(|word| arg.contains(word)))
 }
 
 /// Whether a danger destroys nothing but what the agent created in this session.
@@ -248,8 +164,8 @@ pub(crate) fn is_own_thing(context: &Context<'_>, action: &Action, danger: &Dang
         if is_in_own_file(context, call)? {
             continue;
         }
-        let things = things(context, action, *at, "delete");
-        if things.is_empty() {
+        let things = things(context, action, *at, Step::Delete);
+        if things.is_empty() || things.iter().any(|thing| loses(action, thing)) {
             return Ok(false);
         }
         deleted.extend(things);
@@ -264,11 +180,14 @@ pub(crate) fn is_own_thing(context: &Context<'_>, action: &Action, danger: &Dang
 /// Whether a command runs statements in a database that is a file of the agent's own.
 fn is_in_own_file(context: &Context<'_>, call: &CommandCall) -> Result<bool, Missing> {
     let is_known = call.unknown.is_empty() && call.splits.is_empty() && !call.has_more_args;
-    let Some(file) = call.args.iter().find(|arg| !arg.starts_with('-')) else { return Ok(false) };
+    // Options can name other files.
+    let Some((file, _)) = call.args.split_first().filter(|(file, _)| !file.starts_with('-')) else {
+        return Ok(false);
+    };
     // Statements can open other files, and commands of the client run programs.
     let is_elsewhere = |arg: &String| {
         let lower = arg.to_ascii_lowercase();
-        lower.contains("attach") || lower.contains("writefile") || lower.trim_start().starts_with('.')
+        lower.contains("attach") || lower.contains("writefile") || lower.trim_start().starts_with(['.', '-'])
     };
     if !FILE_DATABASES.contains(&call.program.as_str()) || !is_known || call.args.iter().any(is_elsewhere) {
         return Ok(false);
@@ -278,41 +197,94 @@ fn is_in_own_file(context: &Context<'_>, call: &CommandCall) -> Result<bool, Mis
     Ok((is_here || file.starts_with('/')) && call.folder.is_some() && is_own(context, file)?)
 }
 
-/// Whether an argument of the call contains the name of a program that creates things. Results of other calls are not worth an analysis.
-fn names_maker(context: &Context<'_>) -> bool {
-    let rows = || OWN_THINGS.iter().flat_map(|(_, rows)| rows.iter());
-    let programs = || rows().filter_map(|row| row.strip_prefix("make: ")?.split(' ').next());
+/// Whether the arguments of the call contain the words of a command that creates or deletes things. Results of other calls are not
+/// worth an analysis.
+fn mentions(context: &Context<'_>, step: Step) -> bool {
+    let [rows, ..] = step.keys();
     let values = context.event.tool.iter().flat_map(|tool| tool.args.values());
-    let words = values.flat_map(|value| value.as_array().map_or(slice::from_ref(value), Vec::as_slice));
-    words.filter_map(Value::as_str).any(|text| programs().any(|program| text.contains(program)))
+    let texts = values.flat_map(|value| value.as_array().map_or(slice::from_ref(value), Vec::as_slice));
+    let texts: Vec<&str> = texts.filter_map(Value::as_str).collect();
+    let contains = |word: &str| texts.iter().any(|text| text.contains(word));
+    let has = |alternatives: &str| alternatives.split('|').any(contains);
+    // Most texts name no such program.
+    if !OWN_THINGS.list("programs").iter().any(|program| contains(program)) {
+        return false;
+    }
+    Section::all().any(|section| {
+        // The words of statements can be in any case.
+        let count = if section.contains("statement") { 1 } else { usize::MAX };
+        let has_name = || section.rows("name").all(|options| options.split(' ').any(contains));
+        section.rows(rows).any(|row| row.split(' ').take(count).all(has))
+            && (step == Step::Delete || has_name())
+    })
 }
 
-/// Records what a call created, once it succeeded.
+/// Records what a call created, once it succeeded, and forgets what it deleted and what its names may no longer mean.
 pub(crate) fn observe(context: &Context<'_>, changes: &mut Changes) -> Result<(), Missing> {
-    if context.event.kind != EventKind::BeforeTool && !names_maker(context) {
+    if context.event.kind == EventKind::BeforeTool {
+        forget_lost(context, changes)
+    } else {
+        observe_result(context, changes)
+    }
+}
+
+fn forget_lost(context: &Context<'_>, changes: &mut Changes) -> Result<(), Missing> {
+    let action = context.action()?;
+    let key = things_key();
+    if !may_lose(action) && action.scripts.is_empty() {
+        return Ok(());
+    }
+    let own = key.read(context)?.unwrap_or_default();
+    if own.is_empty() {
+        return Ok(());
+    }
+    let scripts = available(context, agent_scripts(context, action))?.unwrap_or_default();
+    let is_lost =
+        |thing: &String| loses(action, thing) || scripts.iter().any(|(_, script)| loses(script, thing));
+    let kept: Vec<String> = own.iter().filter(|thing| !is_lost(thing)).cloned().collect();
+    if kept.len() < own.len() { key.write(changes, &kept) } else { Ok(()) }
+}
+
+fn observe_result(context: &Context<'_>, changes: &mut Changes) -> Result<(), Missing> {
+    let (makes, deletes) = (mentions(context, Step::Make), mentions(context, Step::Delete));
+    if !makes && !deletes {
         return Ok(());
     }
     let action = context.action()?;
+    let calls = || action.commands.iter().enumerate().filter(|(_, call)| !call.wraps);
+    let deleted: Vec<String> =
+        calls().flat_map(|(at, _)| things(context, action, at, Step::Delete)).collect();
+    let decides = calls().filter(|(_, call)| call.decides && makes && is_plain(action));
+    let made = decides.flat_map(|(at, _)| things(context, action, at, Step::Make));
+    let made: Vec<String> = made.filter(|thing| !loses(action, thing)).collect();
+    if made.is_empty() && deleted.is_empty() {
+        return Ok(());
+    }
+    let outcome = CallOutcome::from_context(context)?;
     let key = things_key();
-    if context.event.kind == EventKind::BeforeTool {
-        if changes_place(action) && key.read(context)?.is_some_and(|own| !own.is_empty()) {
-            key.write(changes, &Vec::new())?;
-        }
-        return Ok(());
-    }
-    if !is_plain(action) {
-        return Ok(());
-    }
-    let decides = action.commands.iter().enumerate().filter(|(_, call)| call.decides && !call.wraps);
-    let made: Vec<String> = decides.flat_map(|(at, _)| things(context, action, at, "make")).collect();
-    if made.is_empty() || CallOutcome::from_context(context)? != CallOutcome::Success {
-        return Ok(());
-    }
-    let mut own = key.read(context)?.unwrap_or_default();
-    for thing in made {
+    let before = key.read(context)?.unwrap_or_default();
+    let mut own = before.clone();
+    // A deletion that failed is the only one after which the thing is certainly still there.
+    own.retain(|thing| outcome == CallOutcome::Failure || !deleted.contains(thing));
+    for thing in made.into_iter().filter(|_| outcome == CallOutcome::Success) {
         if own.len() < MAX_THINGS && !own.contains(&thing) {
             own.push(thing);
         }
     }
-    key.write(changes, &own)
+    if own == before { Ok(()) } else { key.write(changes, &own) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_of_all_rows_are_listed() {
+        for key in ["make", "delete"] {
+            for row in Section::all().flat_map(|section| section.rows(key).collect::<Vec<_>>()) {
+                let program = row.split([' ', '|']).next().unwrap_or_default();
+                assert!(OWN_THINGS.has("programs", program), "{program}");
+            }
+        }
+    }
 }

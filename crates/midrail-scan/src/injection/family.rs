@@ -42,7 +42,7 @@ mod tests {
         let mut codes: Vec<&str> = FAMILIES.iter().map(|family| intent_code(family.kind)).collect();
         codes.sort_unstable();
         codes.dedup();
-        assert_eq!(codes.len(), 10);
+        assert_eq!(codes.len(), 11);
         for family in FAMILIES {
             assert_eq!(intent_code(family.kind), family.code);
         }

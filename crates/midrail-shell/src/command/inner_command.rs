@@ -35,7 +35,7 @@ pub(super) fn find_command<'a>(
     let start = rest.iter().position(|arg| has_command && run.starts.contains(&arg.text.as_str()));
     let mut assignments = Vec::new();
     let leading = Arguments::parse(program, args.get(..from).unwrap_or_default(), &more);
-    let folders = leading.values_of(program.folders).cloned().collect();
+    let mut folders: Vec<Arg> = leading.values_of(program.folders).cloned().collect();
     let mut unknown = leading.unknown.clone();
     let mut at = if has_command { start.map_or(0, |start| start + 1) } else { rest.len() };
     let mut operands = run.operands;
@@ -59,6 +59,7 @@ pub(super) fn find_command<'a>(
             assignments.push(assignment);
             at += 1;
         } else if operands > 0 {
+            folders.extend(Some(arg).filter(|_| run.starts_in_operand).cloned());
             operands -= 1;
             at += 1;
             // What follows the last operand is the command, whatever it looks like.

@@ -10,7 +10,7 @@ use super::hosts::{self, Contacted};
 use super::invocation::{Arg, Invocation};
 use super::options::Arguments;
 use super::programs::{self, Tag};
-use crate::words::shell::MACHINE_PROGRAMS;
+use crate::words::shell::{HEADER_OPTIONS, MACHINE_PROGRAMS};
 
 /// The most commands of a line whose use of the network is listed.
 pub(super) const MAX_NETWORK_USES: usize = 32;
@@ -71,11 +71,13 @@ fn addresses_carry_data(invocation: &Invocation) -> bool {
             !MACHINE_PROGRAMS.contains(program.trim_end_matches([')', '`']))
         })
     };
-    // The whole word may be an address that a command looks up.
+    // The whole word may be an address that a command looks up, but not after the option of a header.
     let is_part = |arg: &Arg, range: &Range<usize>| range.len() < arg.text.len();
+    let mut is_header = false;
     takes_addresses
         && invocation.args.iter().any(|arg| {
-            let mut parts = arg.unknown.iter().filter(|range| is_part(arg, range));
+            let is_value = std::mem::replace(&mut is_header, HEADER_OPTIONS.contains(&arg.text.as_str()));
+            let mut parts = arg.unknown.iter().filter(|range| is_value || is_part(arg, range));
             !arg.text.starts_with('-') && parts.any(|range| arg.text.get(range.clone()).is_some_and(is_data))
         })
 }

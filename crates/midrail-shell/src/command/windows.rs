@@ -15,6 +15,7 @@ use self::command::WindowsCommand;
 use self::translation::DEEPEST;
 use super::decode;
 use super::invocation::{Arg, joined};
+use super::shell_options::is_standard_input;
 use crate::words::windows::POWERSHELL_OPTIONS;
 
 pub(crate) use self::dialect::{Dialect, dialect};
@@ -100,7 +101,9 @@ pub(crate) fn powershell_start(args: &[Arg]) -> PowerShellStart<'_> {
         } else if is("command") {
             break;
         } else if is("file") {
-            return PowerShellStart::File(args.get(at));
+            let file = args.get(at);
+            let is_input = file.is_some_and(|file| is_standard_input(&file.text) || file.text == "-");
+            return if is_input { PowerShellStart::Input } else { PowerShellStart::File(file) };
         }
         at += usize::from(flag == "ep" || POWERSHELL_OPTIONS.iter().any(|name| is(name)));
     }

@@ -150,7 +150,8 @@ impl Call {
         action: &Action,
     ) -> Result<(), Missing> {
         sending.addresses.iter().for_each(|address| self.sends.add(&names::as_host(address)));
-        self.sends.is_complete &= !sending.has_unknown_addresses;
+        self.sends.is_complete &=
+            !sending.has_unknown_addresses && !leads_elsewhere(action, &sending.program);
         if let Some(remote) = &sending.remote {
             let git = available(context, context.git())?.flatten();
             let is_other = changes_remotes(action) || !is_in_project(context, action)?;
@@ -208,6 +209,28 @@ impl Call {
             self.changes.is_complete = false;
         }
     }
+}
+
+/// Whether a program may contact another host than its words name: over a proxy, by settings of its own, or as the line changes what
+/// names of hosts mean.
+fn leads_elsewhere(action: &Action, program: &str) -> bool {
+    let has_entry =
+        |section: &str, matches: &dyn Fn(&str) -> bool| FLOW.list(section).iter().any(|it| matches(it));
+    let is_set = |pattern: &str| {
+        let is_it = |name: &String| glob::name_matches(pattern, name) || pattern.eq_ignore_ascii_case(name);
+        action.sets.iter().any(is_it)
+    };
+    let is_written = |file: &str| action.writes.iter().any(|path| path.ends_with(file));
+    let options = FLOW.row("leading options", program).unwrap_or_default();
+    let is_given = |arg: &String| {
+        let lower = arg.to_ascii_lowercase();
+        options.iter().any(|option| {
+            if option.starts_with('-') { arg.starts_with(option) } else { lower.contains(option) }
+        })
+    };
+    has_entry("leading variables", &is_set)
+        || has_entry("leading files", &is_written)
+        || action.commands.iter().any(|call| call.program == program && call.args.iter().any(is_given))
 }
 
 /// Whether a destination was named by the user, by a trusted result, or by a row for a trusted host.

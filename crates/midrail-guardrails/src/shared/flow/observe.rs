@@ -2,13 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use midrail_core::{Changes, Context, Effect, EventKind, Fault, Missing, UNTRUSTED};
+use midrail_core::{Action, Changes, Context, Effect, EventKind, Fault, Missing, TRUSTED, UNTRUSTED};
 
 use super::available::available;
+use super::call::is_named;
 use super::files::FileLabels;
 use super::labels::{Labels, Source};
 use super::named::Named;
-use super::seen::{Seen, seen_prompt, seen_result};
+use super::rows::{Subject, seen};
+use super::seen::{Seen, note_changed_manifests, seen_prompt, seen_result};
+use crate::shared::own_files::cloned_folders;
 
 /// The most files of an event whose labels are recorded one by one. If there are more, every file gets the labels.
 const MAX_FILES: usize = 64;
@@ -106,11 +109,13 @@ fn observe_result(
     changes: &mut Changes,
 ) -> Result<(), Missing> {
     let files_before = FileLabels::from_context(context)?;
-    let seen = seen_result(context, &files_before, labels.contains(UNTRUSTED))?;
-    apply(context, effect, &seen, labels, named, changes)?;
+    let shown = seen_result(context, &files_before, labels.contains(UNTRUSTED))?;
+    apply(context, effect, &shown, labels, named, changes)?;
+    note_changed_manifests(context, changes)?;
     let mut files = files_before.clone();
-    label_files(context, labels, &mut files)?;
+    label_files(context, labels, named, &mut files)?;
     if files != files_before {
+        raise_new_labels(context, &files, labels)?;
         FileLabels::key().write(changes, &files)?;
     }
     Ok(())
@@ -138,12 +143,24 @@ fn apply(
     Ok(())
 }
 
-/// Adds the labels of the session to the files that the call wrote, and copies those of files that it copied.
-fn label_files(context: &Context<'_>, labels: &Labels, files: &mut FileLabels) -> Result<(), Missing> {
+/// Adds the labels of the session to the files that the call wrote, and copies those of files that it copied. What it fetched from
+/// elsewhere is untrusted.
+fn label_files(
+    context: &Context<'_>,
+    labels: &Labels,
+    named: &Named,
+    files: &mut FileLabels,
+) -> Result<(), Missing> {
     let action = context.action()?;
     let current: BTreeSet<String> = labels.names().map(str::to_owned).collect();
-    if current.is_empty() && files.is_empty() {
+    let cloned: Vec<String> = cloned_folders(action).iter().map(|folder| format!("{folder}/")).collect();
+    let has_fetched = !(action.fetched.is_empty() && cloned.is_empty());
+    if current.is_empty() && files.is_empty() && !has_fetched {
         return Ok(());
+    }
+    let mut of_fetched = current.clone();
+    if has_fetched && !is_fetched_from_known(context, action, named)? {
+        of_fetched.insert(UNTRUSTED.to_owned());
     }
     let place = |path: &str| {
         let real = context.real_place(path, None)?.key;
@@ -154,8 +171,8 @@ fn label_files(context: &Context<'_>, labels: &Labels, files: &mut FileLabels) -
         files.add("/", &all);
         return Ok(());
     }
-    let written = action.writes.iter().chain(&action.fetched);
-    let written: Vec<_> = written.map(|path| place(path)).collect();
+    let written: Vec<_> = action.writes.iter().map(|path| place(path)).collect();
+    let fetched: Vec<_> = action.fetched.iter().chain(&cloned).map(|path| place(path)).collect();
     let copies: Vec<_> = action.copies.iter().map(|copy| (place(&copy.from), place(&copy.to))).collect();
     for (from, to) in copies {
         files.copy(&from?, &to?);
@@ -163,5 +180,40 @@ fn label_files(context: &Context<'_>, labels: &Labels, files: &mut FileLabels) -
     for place in written {
         files.add(&place?, &current);
     }
+    for place in fetched {
+        files.add(&place?, &of_fetched);
+    }
     Ok(())
+}
+
+/// Raises the labels of files that the call both fetched and showed: `git clone x && cat x/README.md`.
+fn raise_new_labels(context: &Context<'_>, files: &FileLabels, labels: &mut Labels) -> Result<(), Missing> {
+    let action = context.action()?;
+    let tool = context.event.tool_name().unwrap_or_default();
+    let reads = action.reads.iter().take(MAX_FILES);
+    let places: Vec<_> =
+        reads.map(|path| Ok::<_, Missing>((path, context.real_place(path, None)?.key))).collect();
+    for place in places {
+        let (path, place) = place?;
+        let source = Source::new(tool, Some(path), context.event.call_id());
+        files.labels_of(&place).into_iter().for_each(|label| labels.raise(label, &source));
+    }
+    Ok(())
+}
+
+/// Whether a call fetches files only from repositories that the user named, or from trusted hosts.
+fn is_fetched_from_known(context: &Context<'_>, action: &Action, named: &Named) -> Result<bool, Missing> {
+    let is_trusted = |host: &String| {
+        let labels = seen(context, Subject::Host(host))?;
+        Ok::<_, Missing>(labels.is_some_and(|labels| labels.iter().all(|label| *label == TRUSTED)))
+    };
+    let trusted: Vec<bool> = action.hosts.iter().map(is_trusted).collect::<Result<_, _>>()?;
+    if !trusted.is_empty() && !action.has_unknown_hosts && trusted.iter().all(|is| *is) {
+        return Ok(true);
+    }
+    let addresses = action.commands.iter().flat_map(|call| &call.args).filter(|arg| arg.contains(':'));
+    let are_named: Vec<_> = addresses.map(|address| is_named(context, named, address)).collect();
+    let has_addresses = !are_named.is_empty();
+    let are_named = available(context, are_named.into_iter().collect::<Result<Vec<bool>, Missing>>())?;
+    Ok(has_addresses && are_named.is_some_and(|named| named.iter().all(|is| *is)))
 }

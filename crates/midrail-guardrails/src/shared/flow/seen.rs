@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use midrail_core::{Action, ActionType, Confidence, Context, Missing, PRIVATE, TRUSTED, UNTRUSTED, glob};
+use midrail_core::{
+    Action, ActionType, Changes, Confidence, Context, Key, Missing, PRIVATE, TRUSTED, UNTRUSTED, glob,
+};
 use midrail_scan::names;
 
 use super::available::available;
@@ -17,6 +19,9 @@ use crate::shared::file_paths::is_generated;
 /// The most files and hosts of an event that are considered one by one. A call with more is rare, and sees everything that is
 /// labelled.
 const MAX_SUBJECTS: usize = 64;
+
+/// The most manifests that the agent changed that are remembered one by one.
+const MAX_CHANGED_MANIFESTS: usize = 64;
 
 /// A host that the call does not show.
 const UNKNOWN_HOST: &str = "an unknown host";
@@ -87,6 +92,11 @@ pub(super) fn seen_result(
                 found.add(label, &source);
             }
         }
+    }
+    // A client shows a database next to the files and hosts of its line: `psql -f query.sql`.
+    if starts_database_client(action) && !subjects.iter().any(|subject| matches!(subject, Subject::Tool)) {
+        is_trusted = false;
+        found.add([PRIVATE], &Source::new(tool, None, context.event.call_id()));
     }
     // A detector raises labels; it never clears one.
     if !has_untrusted && !found.labels.iter().any(|(label, _)| label == UNTRUSTED) {
@@ -164,28 +174,77 @@ fn default_label(
 ) -> Result<Option<&'static str>, Missing> {
     Ok(match subject {
         Subject::Host(host) => (!names::is_local(host)).then_some(UNTRUSTED),
-        Subject::File(path) => holds_credentials(context, path)?.then_some(PRIVATE),
+        Subject::File(path) if holds_credentials(context, path)? => Some(PRIVATE),
+        Subject::File(path) => is_download(context, path)?.then_some(UNTRUSTED),
         Subject::Sender(_) => Some(UNTRUSTED),
         Subject::Tool if action.kind == ActionType::Network => Some(UNTRUSTED),
         Subject::Tool => {
             let is_mcp = tool.starts_with("mcp__");
-            let programs = FLOW.list("database programs");
-            let reads_database = action.programs.iter().any(|program| programs.contains(&program.as_str()))
-                || (is_mcp && words::has_word(tool, "database words"));
+            let reads_database =
+                starts_database_client(action) || (is_mcp && words::has_word(tool, "database words"));
             let is_untrusted = is_mcp && words::only_reads(tool) && words::has_word(tool, "untrusted words");
             if is_untrusted { Some(UNTRUSTED) } else { reads_database.then_some(PRIVATE) }
         }
     })
 }
 
-/// Whether a subject is a manifest or lock file of the project, which may name destinations. That of a dependency is not.
-fn is_manifest(context: &Context<'_>, subject: Subject<'_>) -> Result<bool, Missing> {
-    let Subject::File(path) = subject else { return Ok(false) };
-    let name = path.rsplit('/').next().unwrap_or(path);
-    if !FLOW.list("manifests").iter().any(|pattern| glob::name_matches(pattern, name)) {
+/// Whether a command line prints what is in a database.
+fn starts_database_client(action: &Action) -> bool {
+    let programs = FLOW.list("database programs");
+    action.programs.iter().any(|program| programs.contains(&program.as_str()))
+}
+
+/// Whether a file is one that the user downloaded.
+fn is_download(context: &Context<'_>, path: &str) -> Result<bool, Missing> {
+    if !path.contains("Downloads/") {
         return Ok(false);
     }
     let place = context.real_place(path, None)?;
+    Ok(!place.inside && place.key.split('/').any(|folder| folder == "Downloads"))
+}
+
+/// The manifests that the agent changed: they name what it wrote into them. If there are many, none counts as unchanged.
+fn changed_manifests_key() -> Key<BTreeSet<String>> {
+    Key::new("flow/manifests")
+}
+
+fn is_manifest_name(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    FLOW.list("manifests").iter().any(|pattern| glob::name_matches(pattern, name))
+}
+
+/// Records the manifests that the call of the event changed.
+pub(super) fn note_changed_manifests(context: &Context<'_>, changes: &mut Changes) -> Result<(), Missing> {
+    let action = context.action()?;
+    let written: Vec<_> = action.writes.iter().filter(|path| is_manifest_name(path)).collect();
+    if written.is_empty() {
+        return Ok(());
+    }
+    let places: Vec<_> = written.into_iter().map(|path| context.real_place(path, None)).collect();
+    let key = changed_manifests_key();
+    let before = key.read(context)?.unwrap_or_default();
+    let mut changed = before.clone();
+    for place in places.into_iter().take(MAX_CHANGED_MANIFESTS) {
+        changed.insert(place?.key);
+    }
+    if changed.len() > before.len() && before.len() < MAX_CHANGED_MANIFESTS {
+        key.write(changes, &changed)?;
+    }
+    Ok(())
+}
+
+/// Whether a subject is a manifest or lock file of the project, which may name destinations. That of a dependency is not, nor one that
+/// the agent changed.
+fn is_manifest(context: &Context<'_>, subject: Subject<'_>) -> Result<bool, Missing> {
+    let Subject::File(path) = subject else { return Ok(false) };
+    if !is_manifest_name(path) {
+        return Ok(false);
+    }
+    let place = context.real_place(path, None)?;
+    let changed = changed_manifests_key().read(context)?.unwrap_or_default();
+    if changed.len() >= MAX_CHANGED_MANIFESTS || changed.contains(&place.key) {
+        return Ok(false);
+    }
     let is_foreign = |folder: &str| FLOW.has("folders of dependencies", folder);
     Ok(place.inside && !is_generated(&place.key) && !place.key.split('/').any(is_foreign))
 }

@@ -60,7 +60,10 @@ impl Upload {
 
 /// Whether a place lies on another machine or in a container: `box:/srv`, and not `C:\srv`.
 fn is_elsewhere(place: &str) -> bool {
-    let is_host = |(host, path): (&str, &str)| !host.contains('/') && !path.starts_with('\\');
+    // `namespace/pod:/srv`
+    let is_host = |(host, path): (&str, &str)| {
+        (!host.contains('/') || path.starts_with('/')) && !path.starts_with('\\')
+    };
     place.split_once(':').is_some_and(is_host)
 }
 

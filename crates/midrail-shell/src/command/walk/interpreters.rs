@@ -120,7 +120,10 @@ impl Walk {
         }
         let file = args
             .get(at)
-            .filter(|arg| !matches!(arg.text.as_str(), "-" | "--" | "/dev/stdin" | "run" | "test" | "CMD"))
+            .filter(|arg| {
+                !is_standard_input(&arg.text)
+                    && !matches!(arg.text.as_str(), "-" | "--" | "run" | "test" | "CMD")
+            })
             .filter(|arg| invocation.program != "deno" || !matches!(arg.text.as_str(), "fmt" | "lint"));
         match file {
             // `bun run command`
@@ -141,7 +144,7 @@ impl Walk {
                 }
                 Some(self.run_file(file, &rest, code, &mut scope.clone(), input))
             }
-            None if args.get(at).is_none_or(|arg| arg.text == "-" || arg.text == "/dev/stdin") => {
+            None if args.get(at).is_none_or(|arg| arg.text == "-" || is_standard_input(&arg.text)) => {
                 self.started_with(args.get(at + 1..).unwrap_or(&[]), &Stream::default());
                 let _ = self.run_stream(input, Code::Other(language), invocation, scope);
                 self.start = Start::default();
@@ -275,14 +278,11 @@ impl Walk {
                 self.removed_by_code(&[path], scope);
             }
         }
-        for mark in row.after.iter().filter(|mark| code.contains(**mark)) {
-            for (at, _) in code.match_indices(mark).take(MOST_TEXTS) {
-                let before = code.get(..at).unwrap_or("");
-                let text = before.strip_suffix('"').and_then(|before| before.rsplit_once('"'));
-                if let Some((_, line)) = text {
-                    self.run(line, scope);
-                }
-            }
+        for line in row.after.iter().flat_map(|mark| texts_before(code, mark)) {
+            self.run(line, scope);
+        }
+        for path in row.removed_before.iter().flat_map(|mark| texts_before(code, mark)) {
+            self.removed_by_code(&[path.to_owned()], scope);
         }
     }
 
@@ -309,6 +309,14 @@ impl Walk {
         args.extend(paths.iter().map(target));
         self.judge(&self.invocation("rm", args, scope));
     }
+}
+
+/// The texts in quotes that come directly before a mark.
+fn texts_before<'c>(code: &'c str, mark: &'static str) -> impl Iterator<Item = &'c str> {
+    code.match_indices(mark).take(MOST_TEXTS).filter_map(|(at, _)| {
+        let before = code.get(..at)?.strip_suffix('"')?;
+        before.rsplit_once('"').map(|(_, text)| text)
+    })
 }
 
 /// A file of the project that an option makes the interpreter run first: `node -r ./x.js`, `ruby -r./x`.

@@ -12,7 +12,9 @@ use super::super::snippet::Language;
 use super::flow::command_line;
 use super::state::{Content, Listed, Walk};
 use crate::tables::LOADS;
-use crate::words::code::{BUILD_FILES, COMMAND_SETTINGS, CONFIGURABLE, RUBY_FILES, STANDARD_MODULES};
+use crate::words::code::{
+    BUILD_FILES, COMMAND_SETTINGS, CONFIGURABLE, LINE_SETTINGS, RUBY_FILES, STANDARD_MODULES,
+};
 
 /// No more files of one line than this.
 const MAX_LOADED: usize = 16;
@@ -226,10 +228,12 @@ impl Walk {
             Loaded::Settings => self.settings(text, scope),
             Loaded::Composer => self.composer_scripts(text, scope),
             Loaded::CMake => {
-                let commands = text.split("COMMAND ").skip(1).take(MAX_LOADED);
-                for command in commands {
-                    let end = command.find([')', '\n']).unwrap_or(command.len());
-                    self.run(command.get(..end).unwrap_or(""), scope);
+                for mark in ["COMMAND ", "REMOVE_RECURSE ", "(REMOVE "] {
+                    for words in text.split(mark).skip(1).take(MAX_LOADED) {
+                        let words = words.split([')', '\n']).next().unwrap_or("");
+                        let removes = if mark == "COMMAND " { "" } else { "rm -rf " };
+                        self.run(&format!("{removes}{words}"), scope);
+                    }
                 }
             }
             Loaded::Procfile => {
@@ -280,11 +284,17 @@ impl Walk {
         for line in text.lines() {
             let is_below = line.starts_with([' ', '\t']) && is_open;
             let item = line.trim().trim_start_matches("- ");
+            // `- {id: x, entry: rm -rf y}`
+            if let Some(inner) = item.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
+                inner.split(',').for_each(|part| self.settings(part, scope));
+                continue;
+            }
             let (key, value) = match item.find(['=', ':', ' ']) {
                 Some(at) => (item.get(..at).unwrap_or(""), item.get(at + 1..).unwrap_or("")),
                 None => (item, ""),
             };
-            let is_command = COMMAND_SETTINGS.contains(key.trim().trim_matches('"'));
+            let key = key.trim().trim_matches('"');
+            let is_command = COMMAND_SETTINGS.contains(key) || LINE_SETTINGS.contains(key);
             if is_command || is_below {
                 let code = if is_command { value } else { item };
                 let code = code.trim().trim_start_matches(['=', ':']).trim();

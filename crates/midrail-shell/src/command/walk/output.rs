@@ -3,6 +3,7 @@
 use super::super::condition::does;
 use super::super::decode::{self, Escapes};
 use super::super::invocation::{Arg, Invocation};
+use super::super::options::Arguments;
 use super::super::programs::{self, Tag};
 use super::super::scope::{START, Scope};
 use super::flow::base_name;
@@ -90,13 +91,14 @@ impl Walk {
                 _ => {}
             }
         }
-        let mut operands = invocation.args.iter().filter(|arg| !arg.text.starts_with('-'));
-        match (invocation.program.as_str(), operands.next(), operands.next()) {
-            ("cat" | "bat" | "head" | "tail" | "pv", Some(file), None)
-                if file.is_known() && !scope.is_remote =>
-            {
-                Source::File(scope.place(&file.text))
-            }
+        if scope.is_remote || !matches!(invocation.program.as_str(), "cat" | "bat" | "head" | "tail" | "pv") {
+            return Source::Local;
+        }
+        let sorted = Arguments::new(invocation);
+        // `tail +2`
+        let mut files = sorted.operands.iter().filter(|arg| !arg.text.starts_with('+') && arg.text != "-");
+        match (files.next(), files.next()) {
+            (Some(file), None) if file.is_known() => Source::File(scope.place(&file.text)),
             _ => Source::Local,
         }
     }

@@ -338,6 +338,11 @@ fn tasks(text: &str) -> Vec<Recipe<'_>> {
             continue;
         }
         let Some(recipe) = recipes.last_mut() else { continue };
+        // `cmds: [a, b]`
+        if let Some(list) = word.strip_prefix("cmds:").and_then(|rest| rest.trim().strip_prefix('[')) {
+            let items = list.trim_end_matches(']').split(',');
+            recipe.lines.extend(items.map(|item| item.trim().trim_matches(['"', '\''])));
+        }
         is_needs = if word.ends_with(':') { word == "deps:" } else { is_needs };
         let item = word.trim_start_matches("- ").trim_start_matches("cmd:").trim();
         let item = item.trim_matches(['"', '\'']);

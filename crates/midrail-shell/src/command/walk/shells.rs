@@ -2,6 +2,7 @@
 
 use midrail_core::NetworkUse;
 
+use super::super::hosts::url_host;
 use super::super::invocation::{Arg, Invocation, joined};
 use super::super::network::MAX_NETWORK_USES;
 use super::super::programs::{self, Tag};
@@ -14,7 +15,7 @@ use super::flow::{command_line, has_fetched};
 use super::invoke::program_name;
 use super::listing;
 use super::state::{Content, Listed, ProgramCall, Source, Stream, Walk};
-use crate::words::code::{FETCHING, SENDING};
+use crate::words::code::{DELETING_REQUESTS, FETCHING, SENDING};
 use crate::words::sql::OTHER_CLIENTS;
 
 /// What kind of code something is.
@@ -349,7 +350,9 @@ impl Walk {
         let rewritten: Vec<String> = found.overwrites.iter().filter(|it| is_rewritten(it)).cloned().collect();
         let calls_network = FETCHING.iter().any(|call| code.contains(call));
         self.analysis.has_unknown_hosts |= calls_network && found.hosts.is_empty();
-        let sends = SENDING.iter().any(|call| code.contains(call));
+        // What code reads can be in the address that it fetches.
+        let sends = SENDING.iter().any(|call| code.contains(call))
+            || (calls_network && (code.contains("data=") || !found.reads.is_empty()));
         if (calls_network || sends) && self.analysis.network.len() < MAX_NETWORK_USES {
             let (addresses, is_unknown) = (found.hosts.clone(), found.hosts.is_empty());
             let contacts =
@@ -390,6 +393,19 @@ impl Walk {
                 midrail_core::Severity::Medium,
                 "The code reads keys or passwords, and sends data to a host".to_owned(),
                 "send nothing that gives access",
+                code,
+            );
+        }
+        let deletes = DELETING_REQUESTS.iter().any(|call| code.contains(call));
+        let addresses =
+            code.split(['"', '\'', '`', ' ', '(', ')']).filter(|text| deletes && text.contains("://"));
+        let mut hosts = found.hosts.iter().map(String::as_str).chain(addresses.filter_map(url_host));
+        if deletes && hosts.any(|host| !is_of_developer(host)) {
+            self.report(
+                "http-delete",
+                midrail_core::Severity::Medium,
+                "Deletes something on a server".to_owned(),
+                "get it first; let the owner delete",
                 code,
             );
         }
@@ -486,20 +502,26 @@ impl Walk {
 
     /// What a line of a Windows shell does.
     pub(super) fn translated(&mut self, translated: Translation, scope: &Scope) {
+        let mut scope = scope.clone();
         for mut invocation in translated.invocations {
             (invocation.start, invocation.end) = self.span;
+            if invocation.program == "cd" {
+                scope.change_folder(invocation.args.first());
+                continue;
+            }
             invocation.is_remote |= scope.is_remote;
+            invocation.folder = scope.folder.clone();
             self.note(Listed::Program, &invocation.program);
             calls::add_call(&mut self.analysis, &invocation, "", false);
-            self.judge_with_files(&invocation, scope);
-            self.started_later(&invocation, scope);
+            self.judge_with_files(&invocation, &scope);
+            self.started_later(&invocation, &scope);
         }
         for mut danger in translated.dangers {
             (danger.start, danger.end) = self.span;
             self.add_danger(danger);
         }
-        translated.reads.iter().for_each(|path| self.note(Listed::Read, path));
-        translated.writes.iter().for_each(|path| self.note(Listed::Write, path));
+        translated.reads.iter().for_each(|path| self.note(Listed::Read, &scope.place(path)));
+        translated.writes.iter().for_each(|path| self.note(Listed::Write, &scope.place(path)));
         translated.hosts.iter().for_each(|host| self.note(Listed::Host, host));
         if translated.runs_downloaded_code {
             self.remote_code("the script runs what it fetches from the network", "");
@@ -524,6 +546,13 @@ fn retrieved(code: &str) -> Option<&str> {
     let file = call.split(')').next()?.split(',').nth(1)?.trim();
     let bare = file.trim_matches(['\'', '"']);
     (bare.len() + 2 == file.len() && !bare.is_empty()).then_some(bare)
+}
+
+/// Whether a host is this machine, or one that only exists for tests.
+fn is_of_developer(host: &str) -> bool {
+    matches!(host, "localhost" | "127.0.0.1" | "0.0.0.0" | "::1")
+        || host.ends_with(".local")
+        || host.ends_with(".test")
 }
 
 /// Shells whose `-n` means something else.

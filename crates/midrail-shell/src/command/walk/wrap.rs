@@ -1,13 +1,14 @@
 //! Programs that run other programs: by their rows, and some in ways of their own.
 
+use super::super::condition::does;
 use super::super::inner_command::{WrappedCommand, assignment, find_command};
 use super::super::invocation::{Arg, Folder, Invocation, joined, quoted_line};
 use super::super::options::{Arguments, MAX_UNKNOWN, after_subcommand, begins_with_subcommand};
-use super::super::programs::{self, Program, Rest, Run};
+use super::super::programs::{self, Program, Rest, Run, Tag};
 use super::super::scope::Scope;
 use super::containers;
 use super::flow::command_line;
-use super::shells::is_url;
+use super::shells::{Code, is_url};
 use super::state::{ProgramCall, Source, Stream, Walk};
 use crate::words::shell::PROJECT_MANAGERS;
 
@@ -63,6 +64,12 @@ impl Walk {
         for run in invocation.row().runs {
             stream = self.run_inner(run, call, scope).or(stream);
         }
+        // `su <<< code`
+        if stream.is_none() && *input != Stream::default() && does(invocation, Tag::StartsShell) {
+            let mut inner = scope.clone();
+            inner.is_remote |= programs::row(program).runs.iter().any(|run| run.remote);
+            stream = Some(self.run_stream(input, Code::Shell, invocation, &inner));
+        }
         if let Some(container) = containers::thrown_away(invocation) {
             self.leave(&container, before);
         }
@@ -109,13 +116,7 @@ impl Walk {
         self.judge_variables(&inner);
         let stream = self.wrapper_options(run, call, &found, &mut inner);
         if run.rest == Rest::Nothing {
-            // `su` without a command runs a shell.
-            return match &input.text {
-                Some(text) if stream.is_none() && invocation.program == "su" => {
-                    Some(self.code(&text.text, &mut inner, &Stream::default()))
-                }
-                _ => stream,
-            };
+            return stream;
         }
         let rest = args.get(found.at..).unwrap_or(&[]);
         // `timeout $(…) x`: what the substitution prints may contain the command. A variable that the line

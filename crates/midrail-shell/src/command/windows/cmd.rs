@@ -179,6 +179,18 @@ impl Reader<'_, '_> {
         let Some(first) = command.words.first() else { return };
         let name = first.text.to_ascii_lowercase();
         match name.strip_suffix(".exe").unwrap_or(&name) {
+            // `echo rd /s x | cmd`
+            "cmd" | "powershell" | "pwsh"
+                if command.args().is_empty()
+                    && input.get(..5).is_some_and(|it| it.eq_ignore_ascii_case("echo ")) =>
+            {
+                let code = input.get(5..).unwrap_or_default();
+                if name.starts_with("cmd") {
+                    self.out.read_cmd(code, self.depth)
+                } else {
+                    self.out.read_powershell(code, self.depth)
+                }
+            }
             _ if self.out.start_shell(&command, self.depth) => {}
             name if HARMLESS_COMMANDS.contains(name) => {}
             _ => translate(&command, &input, self.out),

@@ -409,7 +409,7 @@ impl Reader<'_, '_> {
         {
             self.out.host(&url.text);
         }
-        if self.last_ends_with("]::delete") {
+        if self.last_ends_with("]::delete") || self.last_ends_with("]::delete.invoke") {
             return self.delete(value.as_ref());
         }
         let decodes = self.last_ends_with("::frombase64string");

@@ -192,7 +192,7 @@ fn cmd_is_translated() {
         ("robocopy a b /MIR", &["! windows-mirror"]),
         ("net user bob /delete", &["! windows-account"]),
         ("echo clean | diskpart", &["wipefs -a /dev/disk-0"]),
-        ("cd x && del y & git push --force", &["rm y", "git push --force"]),
+        ("cd x && del y & git push --force", &["cd x", "rm y", "git push --force"]),
         ("if exist x del x", &["rm x"]),
         ("for %i in (*.txt) do del %i", &["rm %i", "rm *.txt"]),
         ("cmd /c \"del x\"", &["rm x"]),

@@ -123,6 +123,8 @@ pub(super) fn translate(command: &WindowsCommand, input: &str, out: &mut Transla
             });
             command.args().iter().for_each(|arg| out.host(&arg.text));
             out.runs_downloaded_code |= is_remote && program != "msiexec";
+            out.is_opaque |=
+                command.args().iter().any(|arg| arg.text.to_ascii_lowercase().starts_with("vbscript:"));
         }
         "forfiles" if command.is_cmd => for_files(command, out),
         "invoke-sqlcmd" => {
@@ -138,6 +140,10 @@ pub(super) fn translate(command: &WindowsCommand, input: &str, out: &mut Transla
         }
         "remove-s3bucket" => invoke("aws", with_words(["s3", "rb"], command.args().to_vec()), out),
         "remove-s3object" => invoke("aws", with_words(["s3", "rm"], command.args().to_vec()), out),
+        "set-location" | "sl" | "cd" | "chdir" | "push-location" | "pushd" => {
+            let folder = if command.is_cmd { command.slash_targets() } else { command.targets() };
+            invoke("cd", folder.into_iter().take(1).collect(), out);
+        }
         "" => {}
         name if name.starts_with(['$', '[', '@', '%', '+', ',', '.']) => {}
         name => invoke(name, command.args().to_vec(), out),

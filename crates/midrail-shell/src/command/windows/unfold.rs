@@ -15,7 +15,7 @@ const LONGEST: usize = 16 * 1024;
 
 /// A PowerShell script with what it builds.
 pub(super) fn powershell(script: &str) -> Cow<'_, str> {
-    const SIGNS: &[&str] = &["(", "|", "lias", "sal ", "nal ", "function ", "@{"];
+    const SIGNS: &[&str] = &["(", "|", "lias", "LIAS", "sal ", "nal ", "function ", "@{"];
     if script.len() > LONGEST || !SIGNS.iter().any(|sign| script.contains(sign)) {
         return Cow::Borrowed(script);
     }
@@ -54,8 +54,15 @@ fn joined_texts(script: &str) -> String {
         if let Some((value, count, after)) = constant(inner)
             && (count > 1 || (is_command && !is_call))
         {
-            let (open, close) = if is_call { ("(", ")") } else { ("", "") };
-            out.push_str(&format!("{open}'{value}'{close}"));
+            // `[IO.File]::('Del' + 'ete')` is the name of a member.
+            let (open, close) = if is_call {
+                ("('", "')")
+            } else if out.ends_with("::") {
+                ("", "")
+            } else {
+                ("'", "'")
+            };
+            out.push_str(&format!("{open}{value}{close}"));
             rest = after;
         } else if let Some((name, after)) = named_command(inner).filter(|_| is_command) {
             out.push_str(&format!(" {name}"));
@@ -161,12 +168,42 @@ fn methods(text: &str) -> Vec<String> {
             }
         }
     }
+    // Objects that a query of the system selects.
+    for query in ["get-wmiobject ", "gwmi ", "get-ciminstance ", "gcim "] {
+        if deletes && lower.contains(query) {
+            found.push("Remove-CimInstance".to_owned());
+        }
+    }
+    for mark in [".deletefolder(", ".deletefile(", "]::deletedirectory(", "]::deletefile("] {
+        for path in text_arguments(text, &lower, mark) {
+            found.push(format!("Remove-Item -Recurse '{}'", path.split(',').next().unwrap_or("")));
+        }
+    }
+    found.extend(text_arguments(text, &lower, "process]::start(").map(|words| words.replace(',', " ")));
     let splats = ["ri @", "remove-item @", "rm @", "del @"].iter().any(|mark| lower.contains(mark));
     if splats && let Some((_, value)) = lower.split_once("path=") {
         let path = value.split([';', '}']).next().unwrap_or("").trim();
         found.push(format!("Remove-Item -Recurse {path}"));
     }
     found
+}
+
+/// The texts that a function is called with, joined by commas.
+fn text_arguments<'t>(
+    text: &'t str,
+    lower: &'t str,
+    mark: &'static str,
+) -> impl Iterator<Item = String> + 't {
+    lower.match_indices(mark).take(MAX_PARTS).map(move |(at, _)| {
+        let mut rest = text.get(at + mark.len()..).unwrap_or("");
+        let mut words = Vec::new();
+        while let Some((word, after)) = quoted(rest.trim_start()) {
+            words.push(word);
+            let Some(next) = after.trim_start().strip_prefix(',') else { break };
+            rest = next;
+        }
+        words.join(",")
+    })
 }
 
 /// The same script with the names of its own aliases replaced: `sal x ri; x -r y`.
@@ -176,10 +213,22 @@ fn with_aliases(text: &str) -> Option<String> {
     for command in text.split([';', '\n']).take(MAX_PARTS) {
         let mut words = command.split_whitespace();
         let first = words.next().unwrap_or("").to_ascii_lowercase();
+        // `${alias:x} = 'Remove-Item'`
+        if let Some((name, target)) = first.strip_prefix("${alias:").and_then(|_| command.split_once('=')) {
+            let name = name.trim().trim_start_matches('$').trim_matches(['{', '}']).to_ascii_lowercase();
+            aliases.insert(name.trim_start_matches("alias:").to_owned(), clean(target.trim()));
+            continue;
+        }
         let rest: Vec<&str> = words.filter(|word| !word.starts_with('-')).collect();
         match (first.as_str(), rest.as_slice()) {
             ("set-alias" | "sal" | "new-alias" | "nal", [name, target, ..]) => {
                 aliases.insert(clean(name).to_ascii_lowercase(), clean(target));
+            }
+            // `Set-Item alias:x Remove-Item`
+            ("set-item" | "si" | "new-item" | "ni", [name, target, ..]) => {
+                let drive = name.get(..6).filter(|drive| drive.eq_ignore_ascii_case("alias:"));
+                let name = drive.and(name.get(6..)).map(|name| clean(name).to_ascii_lowercase());
+                name.into_iter().for_each(|name| drop(aliases.insert(name, clean(target))));
             }
             // `function x { Remove-Item @args }`
             ("function", [name, target @ ..]) if command.contains("args") => {

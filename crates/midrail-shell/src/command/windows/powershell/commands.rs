@@ -61,6 +61,12 @@ impl Reader<'_, '_> {
             self.out.runs_downloaded_code = true;
             return;
         }
+        // `& $_ -Recurse -Force x`: nothing else takes such switches as often as `Remove-Item`.
+        if context.is_called && !first.is_known() && (command.has("recurse") || command.has("force")) {
+            let args = command.args().iter().cloned();
+            let words = [Arg::known("remove-item")].into_iter().chain(args).collect();
+            return translate(&command.with_words(words), &context.input, self.out);
+        }
         let name = first.text.to_ascii_lowercase();
         let name = name.strip_suffix(".exe").unwrap_or(&name);
         match name {
