@@ -76,7 +76,7 @@ fn addresses_carry_data(invocation: &Invocation) -> bool {
     let mut is_header = false;
     takes_addresses
         && invocation.args.iter().any(|arg| {
-            let is_value = std::mem::replace(&mut is_header, HEADER_OPTIONS.contains(&arg.text.as_str()));
+            let is_value = std::mem::replace(&mut is_header, HEADER_OPTIONS.contains(arg.text.as_str()));
             let mut parts = arg.unknown.iter().filter(|range| is_value || is_part(arg, range));
             !arg.text.starts_with('-') && parts.any(|range| arg.text.get(range.clone()).is_some_and(is_data))
         })

@@ -67,7 +67,7 @@ impl Walk {
         // `su <<< code`
         if stream.is_none() && *input != Stream::default() && does(invocation, Tag::StartsShell) {
             let mut inner = scope.clone();
-            inner.is_remote |= programs::row(program).runs.iter().any(|run| run.remote);
+            inner.is_remote |= invocation.row().runs.iter().any(|run| run.remote);
             stream = Some(self.run_stream(input, Code::Shell, invocation, &inner));
         }
         if let Some(container) = containers::thrown_away(invocation) {
