@@ -136,7 +136,7 @@ fn moves_names(call: &CommandCall, kind: &str) -> bool {
         words.next().is_some_and(|of| kind.is_empty() || of == "any" || kind.contains(of))
             && words.all(is_given)
     };
-    OWN_THINGS.list("changes of place").iter().any(|row| is_row(row))
+    OWN_THINGS.list("changes of place").iter().any(is_row)
         || call.args.iter().any(|arg| ["rename", "RENAME", "Rename"].iter().any(|word| arg.contains(word)))
 }
 
